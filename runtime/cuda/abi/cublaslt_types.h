@@ -42,7 +42,16 @@ enum cublasLtEpilogue_t : unsigned {
 // How the values of a scale pointer belong to a matrix.
 enum cublasLtMatmulMatrixScale_t : int {
   CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F = 0,
+  CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3 = 1,
+  CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0 = 2,
   CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F = 3,
+  CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F = 4,
+  CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F = 5,
+};
+// Where the matrices of a batch are: a stride apart, or each where an array of pointers names it.
+enum cublasLtBatchMode_t : unsigned {
+  CUBLASLT_BATCH_MODE_STRIDED = 0,
+  CUBLASLT_BATCH_MODE_POINTER_ARRAY = 1
 };
 
 // A program may have these in memory of its own, of the size that the original has: they hold no pointers to
@@ -53,7 +62,7 @@ struct cublasLtMatrixLayoutOpaque_t {
   uint64_t rows, cols;
   int64_t ld;
   int32_t batch_count;
-  uint32_t batch_mode;
+  cublasLtBatchMode_t batch_mode;
   int64_t batch_stride, plane_offset;
 };
 struct cublasLtMatmulDescOpaque_t {
@@ -89,6 +98,14 @@ struct cublasLtMatmulPreferenceOpaque_t {
   float max_waves;
   uint64_t implementations;
 };
+// How double precision may be emulated.
+struct cublasLtEmulationDescOpaque_t {
+  cublasEmulationStrategy_t strategy;
+  cudaEmulationSpecialValuesSupport special_values;
+  cudaEmulationMantissaControl mantissa_control;
+  int32_t max_mantissa_bits, mantissa_bit_offset;
+  int32_t* mantissa_bits;
+};
 // The number of the algorithm, and what a program may configure: every algorithm computes the same here.
 struct cublasLtMatmulAlgo_t {
   int32_t id;
@@ -97,12 +114,14 @@ struct cublasLtMatmulAlgo_t {
 };
 static_assert(sizeof(cublasLtMatrixLayoutOpaque_t) <= 64 && sizeof(cublasLtMatmulDescOpaque_t) <= 184 &&
               sizeof(cublasLtMatrixTransformDescOpaque_t) <= 64 &&
-              sizeof(cublasLtMatmulPreferenceOpaque_t) <= 64 && sizeof(cublasLtMatmulAlgo_t) == 64);
+              sizeof(cublasLtMatmulPreferenceOpaque_t) <= 64 && sizeof(cublasLtEmulationDescOpaque_t) <= 64 &&
+              sizeof(cublasLtMatmulAlgo_t) == 64);
 
 using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t*;
 using cublasLtMatmulDesc_t = cublasLtMatmulDescOpaque_t*;
 using cublasLtMatrixTransformDesc_t = cublasLtMatrixTransformDescOpaque_t*;
 using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
+using cublasLtEmulationDesc_t = cublasLtEmulationDescOpaque_t*;
 
 struct cublasLtMatmulHeuristicResult_t {
   cublasLtMatmulAlgo_t algo;
@@ -119,5 +138,6 @@ enum cublasLtMatrixTransformDescAttributes_t : int {};
 enum cublasLtMatmulPreferenceAttributes_t : int {};
 enum cublasLtMatmulAlgoConfigAttributes_t : int {};
 enum cublasLtMatmulAlgoCapAttributes_t : int {};
+enum cublasLtEmulationDescAttributes_t : int {};
 
 }  // namespace ptx2cpu::cuda

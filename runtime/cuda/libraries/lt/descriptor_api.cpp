@@ -77,7 +77,18 @@ constexpr Attribute kPreference[] = {
     ATTRIBUTE(9, Preference, max_waves),
     ATTRIBUTE(12, Preference, implementations),
 };
+using Emulation = cublasLtEmulationDescOpaque_t;
+constexpr Attribute kEmulation[] = {
+    ATTRIBUTE(0, Emulation, strategy),
+    ATTRIBUTE(1, Emulation, special_values),
+    ATTRIBUTE(2, Emulation, mantissa_control),
+    ATTRIBUTE(3, Emulation, max_mantissa_bits),
+    ATTRIBUTE(4, Emulation, mantissa_bit_offset),
+    ATTRIBUTE(5, Emulation, mantissa_bits),
+};
 #undef ATTRIBUTE
+// Of an operation: an emulation descriptor, which has no effect and no place in memory of a program's own.
+constexpr int kEmulationOfOperation = 38;
 
 template <size_t kCount>
 const Attribute* Find(const Attribute (&rows)[kCount], int number) {
@@ -109,7 +120,7 @@ cublasStatus_t Get(const Attribute (&rows)[kCount], const Object* object, int nu
 }
 
 Layout NewLayout(cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld) {
-  return {type, CUBLASLT_ORDER_COL, rows, cols, ld, 1, 0, 0, 0};
+  return {type, CUBLASLT_ORDER_COL, rows, cols, ld, 1, CUBLASLT_BATCH_MODE_STRIDED, 0, 0};
 }
 Operation NewOperation(cublasComputeType_t compute, cudaDataType scale_type) {
   Operation operation{};
@@ -117,6 +128,14 @@ Operation NewOperation(cublasComputeType_t compute, cudaDataType scale_type) {
   operation.fill = CUBLAS_FILL_MODE_FULL, operation.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   operation.aux_type = operation.bias_type = -1;
   return operation;
+}
+Emulation NewEmulation() {
+  return {CUBLAS_EMULATION_STRATEGY_DEFAULT,
+          CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT,
+          CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC,
+          0,
+          0,
+          nullptr};
 }
 Transform NewTransform(cudaDataType scale_type) {
   return {scale_type, CUBLASLT_POINTER_MODE_HOST, CUBLAS_OP_N, CUBLAS_OP_N};
@@ -182,12 +201,34 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t descr) { return De
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t descr,
                                               cublasLtMatmulDescAttributes_t attribute, const void* data,
                                               size_t size) {
+  if (attribute == kEmulationOfOperation) {
+    return descr != nullptr && data != nullptr && size == sizeof(Emulation*) ? CUBLAS_STATUS_SUCCESS
+                                                                             : CUBLAS_STATUS_INVALID_VALUE;
+  }
   return Set(kOperation, descr, attribute, data, size);
 }
 cublasStatus_t cublasLtMatmulDescGetAttribute(cublasLtMatmulDesc_t descr,
                                               cublasLtMatmulDescAttributes_t attribute, void* data,
                                               size_t size, size_t* written) {
   return Get(kOperation, descr, attribute, data, size, written);
+}
+
+cublasStatus_t cublasLtEmulationDescInit_internal(cublasLtEmulationDesc_t descr, size_t size) {
+  return InitialiseAt(descr, size, NewEmulation());
+}
+cublasStatus_t cublasLtEmulationDescCreate(cublasLtEmulationDesc_t* descr) {
+  return Create(descr, NewEmulation());
+}
+cublasStatus_t cublasLtEmulationDescDestroy(cublasLtEmulationDesc_t descr) { return Destroy(descr); }
+cublasStatus_t cublasLtEmulationDescSetAttribute(cublasLtEmulationDesc_t descr,
+                                                 cublasLtEmulationDescAttributes_t attribute,
+                                                 const void* data, size_t size) {
+  return Set(kEmulation, descr, attribute, data, size);
+}
+cublasStatus_t cublasLtEmulationDescGetAttribute(cublasLtEmulationDesc_t descr,
+                                                 cublasLtEmulationDescAttributes_t attribute, void* data,
+                                                 size_t size, size_t* written) {
+  return Get(kEmulation, descr, attribute, data, size, written);
 }
 
 cublasStatus_t cublasLtMatrixTransformDescInit_internal(cublasLtMatrixTransformDesc_t descr, size_t size,

@@ -6,7 +6,10 @@
 
 #include "runtime/cuda/libraries/blas/gemm.h"
 #include "runtime/cuda/libraries/blas/mixed_gemm.h"
+#include "runtime/cuda/libraries/lt/block_scales.h"
 #include "runtime/cuda/libraries/lt/epilogue.h"
+#include "runtime/cuda/libraries/lt/factors.h"
+#include "runtime/cuda/libraries/lt/planar.h"
 
 namespace ptx2cpu::cublaslt {
 
@@ -34,6 +37,10 @@ constexpr TypeRow kTypes[] = {
     {CUBLAS_COMPUTE_32F_FAST_16F, CUBLAS_COMPUTE_32F_EMULATED_16BFX9, CUDA_C_32F, CUDA_C_32F, CUDA_C_32F},
     {CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_64F_PEDANTIC, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F},
     {CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_64F_PEDANTIC, CUDA_C_64F, CUDA_C_64F, CUDA_C_64F},
+    {CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, CUDA_R_64F, CUDA_R_64F,
+     CUDA_R_64F},
+    {CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, CUDA_C_64F, CUDA_C_64F,
+     CUDA_C_64F},
 };
 bool TypesFit(const Matmul& call) {
   const cudaDataType d = call.d.type;
@@ -54,41 +61,10 @@ bool TypesFit(const Matmul& call) {
 
 bool Transposes(cublasOperation_t op) { return op == CUBLAS_OP_T || op == CUBLAS_OP_C; }
 
-// What is kept of a vector of scale factors beside an operand: one, or one for each row or column of D.
+// What is left of scale factors after the product: one, or one for each row or column of D.
 float ScaleAt(const float* scale, cublasLtMatmulMatrixScale_t mode, int64_t i) {
-  return scale == nullptr ? 1 : mode == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F ? scale[i] : *scale;
-}
-
-template <typename C>
-C ScalarOf(cudaDataType type, const void* data) {
-  C value{};
-  if (data != nullptr)
-    WithStored(type, const_cast<void*>(data), [&](const auto* from) { value = ConvertFrom<C>(*from); });
-  return value;
-}
-template <typename C>
-struct Factors {
-  cudaDataType type;
-  const char *alpha, *beta;
-  bool alpha_vector, beta_vector;
-  C Alpha(int64_t i) const { return ScalarOf<C>(type, alpha + (alpha_vector ? i * BytesOf(type) : 0)); }
-  C Beta(int64_t i) const {
-    return beta == nullptr ? C{} : ScalarOf<C>(type, beta + (beta_vector ? i * BytesOf(type) : 0));
-  }
-};
-template <typename C>
-Factors<C> FactorsOf(const cublasLtMatmulDescOpaque_t& operation, const Scalars& scalars, int batch) {
-  const auto mode = operation.pointer_mode;
-  const bool vector = mode >= CUBLASLT_POINTER_MODE_DEVICE_VECTOR;
-  const auto* alpha = static_cast<const char*>(scalars.alpha_device);
-  const auto* beta = static_cast<const char*>(scalars.beta_device);
-  const int64_t shift = vector ? batch * operation.alpha_stride * BytesOf(operation.scale_type) : 0;
-  return {operation.scale_type,
-          alpha == nullptr ? reinterpret_cast<const char*>(scalars.alpha) : alpha + shift,
-          mode == CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO ? nullptr
-          : beta == nullptr ? reinterpret_cast<const char*>(scalars.beta)
-                            : beta + (mode == CUBLASLT_POINTER_MODE_DEVICE_VECTOR ? shift : 0),
-          vector, mode == CUBLASLT_POINTER_MODE_DEVICE_VECTOR};
+  if (scale == nullptr || IsByBlocks(mode)) return 1;
+  return mode == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F ? scale[i] : *scale;
 }
 
 // An operand for BLAS: the stored array where it has the type (rows in order are the transposed columns),
@@ -120,7 +96,12 @@ template <typename C>
 std::unique_ptr<C[]> Product(const Matmul& call, const Stored& a, const Stored& b, int64_t depth) {
   const auto m = static_cast<int64_t>(call.d.rows), n = static_cast<int64_t>(call.d.cols);
   auto product = std::make_unique_for_overwrite<C[]>(static_cast<size_t>(m * n));
-  const Operand<C> left(a, call.operation.trans_a), right(b, call.operation.trans_b);
+  Operand<C> left(a, call.operation.trans_a), right(b, call.operation.trans_b);
+  if constexpr (std::is_same_v<C, float>) {
+    const auto& operation = call.operation;
+    ScaleBlocks(left.copy.get(), a, operation.scale_modes[0], operation.a_scale);
+    ScaleBlocks(right.copy.get(), b, operation.scale_modes[1], operation.b_scale);
+  }
   cublas::Multiply<C>({left.op, right.op, m, n, depth, C(1), left.data, left.ld, right.data, right.ld, C{},
                        product.get(), std::max<int64_t>(1, m)});
   return product;
@@ -298,13 +279,14 @@ void RunWide(const Matmul& call, const Scalars& scalars, const Stored& a, const 
 
 }  // namespace
 
-cublasStatus_t CheckMatmul(const Matmul& call) {
+cublasStatus_t CheckShapes(const Matmul& call) {
   const auto& operation = call.operation;
   for (const auto* layout : {&call.a, &call.b, &call.c, &call.d}) {
     if (!IsStorable(*layout) || layout->batch_count < 1) return CUBLAS_STATUS_INVALID_VALUE;
-    if (layout->order > CUBLASLT_ORDER_COL32 || layout->batch_mode != 0 || layout->plane_offset != 0)
-      return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (layout->batch_count != call.d.batch_count) return CUBLAS_STATUS_INVALID_VALUE;
+    if (layout->order > CUBLASLT_ORDER_COL32) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (layout->batch_count != call.d.batch_count || layout->batch_mode != call.d.batch_mode ||
+        layout->batch_mode > CUBLASLT_BATCH_MODE_POINTER_ARRAY)
+      return CUBLAS_STATUS_INVALID_VALUE;
   }
   const bool ops = operation.trans_a >= CUBLAS_OP_N && operation.trans_a <= CUBLAS_OP_C &&
                    operation.trans_b >= CUBLAS_OP_N && operation.trans_b <= CUBLAS_OP_C;
@@ -314,6 +296,16 @@ cublasStatus_t CheckMatmul(const Matmul& call) {
                  depth_b = tb ? call.b.cols : call.b.rows, n = tb ? call.b.rows : call.b.cols;
   if (k != depth_b || call.d.rows != m || call.d.cols != n || call.c.rows != m || call.c.cols != n)
     return CUBLAS_STATUS_INVALID_VALUE;
+  return libraries::FitBlas(static_cast<int64_t>(m), static_cast<int64_t>(n), static_cast<int64_t>(k),
+                            call.a.ld, call.b.ld)
+             ? CUBLAS_STATUS_SUCCESS
+             : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t CheckMatmul(const Matmul& call) {
+  if (IsPlanar(call)) return CheckPlanar(call);
+  const auto& operation = call.operation;
+  if (const cublasStatus_t wrong = CheckShapes(call)) return wrong;
   Epilogue epilogue;
   if (!TypesFit(call) || !ReadEpilogue(operation.epilogue, epilogue)) return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool plain_type = call.d.type == CUDA_R_32I || call.d.type == CUDA_C_32F || call.d.type == CUDA_C_64F;
@@ -323,16 +315,19 @@ cublasStatus_t CheckMatmul(const Matmul& call) {
   if ((operation.bias != nullptr && !uses_bias) || (operation.bias == nullptr && uses_bias) ||
       (epilogue.aux && operation.aux == nullptr))
     return CUBLAS_STATUS_INVALID_VALUE;
-  for (const cublasLtMatmulMatrixScale_t mode : operation.scale_modes) {
-    if (mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F && mode != CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F)
-      return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
-  const bool fit = libraries::FitBlas(static_cast<int64_t>(m), static_cast<int64_t>(n),
-                                      static_cast<int64_t>(k), call.a.ld, call.b.ld);
-  return fit && operation.aux_scale == nullptr && operation.aux_amax == nullptr &&
+  if (const cublasStatus_t wrong = CheckScales(call)) return wrong;
+  return operation.aux_scale == nullptr && operation.aux_amax == nullptr &&
                  operation.fill == CUBLAS_FILL_MODE_FULL
              ? CUBLAS_STATUS_SUCCESS
              : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t CheckMatmulCall(cublasLtHandle_t handle, cublasLtMatmulDesc_t descr, cublasLtMatrixLayout_t a,
+                               cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (descr == nullptr || a == nullptr || b == nullptr || c == nullptr || d == nullptr)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return CheckMatmul({*descr, *a, *b, *c, *d});
 }
 
 Scalars ReadScalars(const cublasLtMatmulDescOpaque_t& operation, const void* alpha, const void* beta) {
@@ -357,6 +352,7 @@ void RunMatmul(const Matmul& call, const Scalars& scalars, const void* a, const 
   const auto depth = static_cast<int64_t>(Transposes(call.operation.trans_a) ? call.a.rows : call.a.cols);
   Epilogue epilogue;
   ReadEpilogue(call.operation.epilogue, epilogue);
+  if (IsPlanar(call)) return RunPlanar(call, scalars, a, b, c, d);
   for (int batch = 0; batch < call.d.batch_count; ++batch) {
     const Stored left(call.a, a, batch), right(call.b, b, batch), before(call.c, c, batch),
         result(call.d, d, batch);

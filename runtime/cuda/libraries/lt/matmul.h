@@ -11,8 +11,16 @@ struct Matmul {
   cuda::cublasLtMatrixLayoutOpaque_t a, b, c, d;
 };
 
+// INVALID_VALUE for shapes, orders and batches that do not fit, NOT_SUPPORTED for sizes that the engine
+// cannot take.
+cuda::cublasStatus_t CheckShapes(const Matmul& call);
 // INVALID_VALUE for shapes that do not fit, NOT_SUPPORTED for types, orders and epilogues that do not.
 cuda::cublasStatus_t CheckMatmul(const Matmul& call);
+
+// The same for a call's descriptors, and NOT_INITIALIZED without a handle.
+cuda::cublasStatus_t CheckMatmulCall(cuda::cublasLtHandle_t handle, cuda::cublasLtMatmulDesc_t descr,
+                                     cuda::cublasLtMatrixLayout_t a, cuda::cublasLtMatrixLayout_t b,
+                                     cuda::cublasLtMatrixLayout_t c, cuda::cublasLtMatrixLayout_t d);
 
 // Scalars in host memory are read when the function is called; 16 bytes hold every type.
 struct Scalars {

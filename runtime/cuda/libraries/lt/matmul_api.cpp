@@ -1,4 +1,4 @@
-// Products, transformations, and the one algorithm that heuristics report.
+// Products and transformations.
 #include <cstring>
 
 #include "runtime/cuda/libraries/blas/call.h"
@@ -9,23 +9,6 @@
 namespace ptx2cpu::cublaslt {
 
 namespace {
-
-constexpr int kAlgorithm = 0;
-
-cublasStatus_t CheckCall(cublasLtHandle_t handle, cublasLtMatmulDesc_t descr, cublasLtMatrixLayout_t a,
-                         cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (descr == nullptr || a == nullptr || b == nullptr || c == nullptr || d == nullptr)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  return CheckMatmul({*descr, *a, *b, *c, *d});
-}
-
-cublasLtMatmulHeuristicResult_t ResultOf(cublasStatus_t state) {
-  cublasLtMatmulHeuristicResult_t result{};
-  result.algo.id = kAlgorithm;
-  result.state = state, result.waves_count = 1;
-  return result;
-}
 
 // C = alpha op(A) + beta op(B), converted between types and orders.
 struct Transformation {
@@ -88,7 +71,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               cublasLtMatrixLayout_t layoutB, const void* beta, const void* c,
                               cublasLtMatrixLayout_t layoutC, void* d, cublasLtMatrixLayout_t layoutD,
                               const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
-  if (const cublasStatus_t wrong = CheckCall(handle, descr, layoutA, layoutB, layoutC, layoutD)) return wrong;
+  if (const cublasStatus_t wrong = CheckMatmulCall(handle, descr, layoutA, layoutB, layoutC, layoutD))
+    return wrong;
   if (alpha == nullptr || a == nullptr || b == nullptr || d == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   const bool beta_wanted = descr->pointer_mode != CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO;
   if (beta_wanted && beta == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
@@ -123,66 +107,6 @@ cublasStatus_t cublasLtMatrixTransform(cublasLtHandle_t handle, cublasLtMatrixTr
   if (descr->scale_type == CUDA_C_32F) return queue(cuComplex{});
   if (descr->scale_type == CUDA_C_64F) return queue(cuDoubleComplex{});
   return CUBLAS_STATUS_NOT_SUPPORTED;
-}
-
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t descr,
-                                              cublasLtMatrixLayout_t layoutA, cublasLtMatrixLayout_t layoutB,
-                                              cublasLtMatrixLayout_t layoutC, cublasLtMatrixLayout_t layoutD,
-                                              cublasLtMatmulPreference_t preference, int wanted,
-                                              cublasLtMatmulHeuristicResult_t results[], int* found) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (preference == nullptr || wanted <= 0 || results == nullptr || found == nullptr)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  *found = 0;
-  if (const cublasStatus_t wrong = CheckCall(handle, descr, layoutA, layoutB, layoutC, layoutD)) return wrong;
-  results[0] = ResultOf(CUBLAS_STATUS_SUCCESS);
-  *found = 1;
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasLtMatmulAlgoGetIds(cublasLtHandle_t handle, cublasComputeType_t, cudaDataType_t,
-                                        cudaDataType_t, cudaDataType_t, cudaDataType_t, cudaDataType_t,
-                                        int wanted, int ids[], int* found) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (wanted <= 0 || ids == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  ids[0] = kAlgorithm;
-  if (found != nullptr) *found = 1;
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t handle, cublasComputeType_t, cudaDataType_t,
-                                      cudaDataType_t, cudaDataType_t, cudaDataType_t, cudaDataType_t, int id,
-                                      cublasLtMatmulAlgo_t* algo) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (id != kAlgorithm || algo == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  *algo = ResultOf(CUBLAS_STATUS_SUCCESS).algo;
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t descr,
-                                       cublasLtMatrixLayout_t layoutA, cublasLtMatrixLayout_t layoutB,
-                                       cublasLtMatrixLayout_t layoutC, cublasLtMatrixLayout_t layoutD,
-                                       const cublasLtMatmulAlgo_t* algo,
-                                       cublasLtMatmulHeuristicResult_t* result) {
-  if (const cublasStatus_t wrong = CheckCall(handle, descr, layoutA, layoutB, layoutC, layoutD)) return wrong;
-  if (algo == nullptr || result == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  *result = ResultOf(CUBLAS_STATUS_SUCCESS);
-  return CUBLAS_STATUS_SUCCESS;
-}
-// Attributes 0 (the algorithm's number, which only reads) to 8: kept, without an effect.
-cublasStatus_t cublasLtMatmulAlgoConfigSetAttribute(cublasLtMatmulAlgo_t* algo,
-                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
-                                                    const void* data, size_t size) {
-  if (algo == nullptr || data == nullptr || attribute < 1 || attribute > 8 || size == 0 || size > 4)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(&algo->config[attribute], data, size);
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algo,
-                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
-                                                    void* data, size_t size, size_t* written) {
-  if (algo == nullptr || attribute < 0 || attribute > 8 || (size != 0 && data == nullptr) || size > 4)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(data, attribute == 0 ? static_cast<const void*>(&algo->id) : &algo->config[attribute], size);
-  if (written != nullptr) *written = sizeof(uint32_t);
-  return CUBLAS_STATUS_SUCCESS;
 }
 
 }  // namespace ptx2cpu::cublaslt

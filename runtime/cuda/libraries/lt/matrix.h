@@ -74,9 +74,13 @@ struct Stored {
   const cublasLtMatrixLayoutOpaque_t& layout;
   char* data;
   Stored(const cublasLtMatrixLayoutOpaque_t& layout, const void* first, int batch)
-      : layout(layout),
-        data(static_cast<char*>(const_cast<void*>(first)) +
-             (layout.batch_count > 1 ? batch : 0) * layout.batch_stride * BytesOf(layout.type)) {}
+      : layout(layout), data(static_cast<char*>(const_cast<void*>(first))) {
+    if (layout.batch_mode == CUBLASLT_BATCH_MODE_POINTER_ARRAY) {
+      data = static_cast<char* const*>(first)[batch];
+    } else if (layout.batch_count > 1) {
+      data += batch * layout.batch_stride * BytesOf(layout.type);
+    }
+  }
   int64_t rows() const { return static_cast<int64_t>(layout.rows); }
   int64_t columns() const { return static_cast<int64_t>(layout.cols); }
   bool by_columns() const { return layout.order == CUBLASLT_ORDER_COL; }
