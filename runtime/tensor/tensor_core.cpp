@@ -88,9 +88,8 @@ class Multiplication {
   }
   // What lies beyond the window ends the product.
   uint8_t* Checked(uint8_t* at) {
-    alignas(kChunkBytes) static thread_local uint8_t nothing[kChunkBytes];
     is_good_ &= at != nullptr;
-    return at != nullptr ? at : nothing;
+    return at != nullptr ? at : nothing_;
   }
 
   // Elements of 16 bytes that a matrix descriptor places; those of fewer bits than their container are
@@ -326,6 +325,7 @@ class Multiplication {
   std::vector<uint8_t*> columns_of_d_;
   core::ColumnMask mask_;
   bool is_good_ = true;
+  alignas(kChunkBytes) uint8_t nothing_[kChunkBytes] = {};
   // By k, then column.
   std::vector<int32_t> exponents_b_ = std::vector<int32_t>(kMaxDepth * kMaxColumns),
                        significands_b_ = std::vector<int32_t>(kMaxDepth * kMaxColumns);

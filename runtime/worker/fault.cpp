@@ -18,6 +18,7 @@
 #include "runtime/abi/fault_handlers.h"
 #include "runtime/worker/current_block.h"
 #include "runtime/worker/per_thread.h"
+#include "runtime/worker/thread_pool.h"
 
 namespace ptx2cpu::rt {
 
@@ -37,7 +38,6 @@ constexpr auto kReadyFor = std::chrono::microseconds(50);
 // A worker's stack and mask stay as they were made, because no code of the program runs on it. One worker
 // asks for the handlers, on behalf of all: the system has one lock for that, on which workers that begin a
 // job together would wait in turn, for longer than a small job takes.
-thread_local bool is_worker = false;
 std::atomic<Clock::time_point> handlers_ready_until{};
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -294,14 +294,13 @@ void PrepareWorkerForFaults() {
   InstallHandlers();
   PrepareThreadForFaults();
   UnblockFaultSignals();
-  is_worker = true;
 }
 
 LandingScope::LandingScope(LandingPoint& point, bool helps) {
   point.outer = current_landing;
   sigemptyset(&blocked_before_);
   const Clock::time_point now = Clock::now();
-  if (is_worker) {
+  if (ThreadPool::OnWorker()) {
     Clock::time_point until = handlers_ready_until.load(std::memory_order_relaxed);
     if (!helps && now >= until && handlers_ready_until.compare_exchange_strong(until, now + kReadyFor))
       InstallHandlers();

@@ -15,8 +15,9 @@ const fs::path kRoot = PTX2CPU_SOURCE_DIR;
 
 // "file variable" of each.
 std::set<std::string> InSources() {
-  const std::regex thread("\\bthread_local\\b[^=;{]*?(\\w+)\\s*(?:=|\\{|;)");
-  const std::regex local("^\\s+static\\s+(?!const\\b|constexpr\\b)[^()]*?(\\w+)\\s*(?:=|\\{|;)");
+  const std::regex thread("\\bthread_local\\b[^=;{]*?(\\w+)(?:\\[[^\\]]*\\])*\\s*(?:=|\\{|;)");
+  const std::regex local(
+      "^\\s+static\\s+(?!const\\b|constexpr\\b)[^()]*?(\\w+)(?:\\[[^\\]]*\\])*\\s*(?:=|\\{|;)");
   // A definition outside of functions: a type that is not constant, names, first values.
   const std::regex global(
       "^(?!const\\b|constexpr|using|namespace|extern|typedef|__extension__|return|struct|class|enum|union|"

@@ -47,6 +47,15 @@ const CUgraphNodeParams* Get(CUgraphNode handle, CUgraphNodeType type) {
   return node == nullptr || node->type() != type ? nullptr : &node->content.params;
 }
 
+// Writes what `of` takes from the parameters of a node of this type.
+template <typename Out, typename Of>
+CUresult Report(CUgraphNode handle, CUgraphNodeType type, Out* out, Of&& of) {
+  const CUgraphNodeParams* const params = Get(handle, type);
+  if (params == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = of(*params);
+  return CUDA_SUCCESS;
+}
+
 bool IsKernelAttribute(CUkernelNodeAttrID attr) {
   return attr == CU_KERNEL_NODE_ATTRIBUTE_ACCESS_POLICY_WINDOW ||
          attr == CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE || attr == CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION ||
@@ -150,76 +159,64 @@ CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType* type) {
 }
 
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS* nodeParams) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_KERNEL);
-  if (params == nullptr || nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_KERNEL_NODE_PARAMS_v3& k = params->kernel;
-  *nodeParams = {k.func,      k.gridDimX,       k.gridDimY,     k.gridDimZ, k.blockDimX, k.blockDimY,
-                 k.blockDimZ, k.sharedMemBytes, k.kernelParams, k.extra,    k.kern,      k.ctx};
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, [](const CUgraphNodeParams& node) {
+    const auto& k = node.kernel;
+    return CUDA_KERNEL_NODE_PARAMS{k.func,         k.gridDimX,  k.gridDimY,  k.gridDimZ,
+                                   k.blockDimX,    k.blockDimY, k.blockDimZ, k.sharedMemBytes,
+                                   k.kernelParams, k.extra,     k.kern,      k.ctx};
+  });
 }
 CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_KERNEL);
-  if (params == nullptr || nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_KERNEL_NODE_PARAMS_v3& k = params->kernel;
-  *nodeParams = {k.func,      k.gridDimX,  k.gridDimY,       k.gridDimZ,     k.blockDimX,
-                 k.blockDimY, k.blockDimZ, k.sharedMemBytes, k.kernelParams, k.extra};
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, [](const CUgraphNodeParams& node) {
+    const auto& k = node.kernel;
+    return CUDA_KERNEL_NODE_PARAMS_v1{k.func,      k.gridDimX,  k.gridDimY,       k.gridDimZ,     k.blockDimX,
+                                      k.blockDimY, k.blockDimZ, k.sharedMemBytes, k.kernelParams, k.extra};
+  });
 }
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D* nodeParams) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_MEMCPY);
-  if (params == nullptr || nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *nodeParams = params->memcpy.copyParams;
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_MEMCPY, nodeParams,
+                [](const CUgraphNodeParams& node) { return node.memcpy.copyParams; });
 }
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS* nodeParams) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_MEMSET);
-  if (params == nullptr || nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_MEMSET_NODE_PARAMS_v2& fill = params->memset;
-  *nodeParams = {fill.dst, fill.pitch, fill.value, fill.elementSize, fill.width, fill.height};
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_MEMSET, nodeParams, [](const CUgraphNodeParams& node) {
+    const auto& fill = node.memset;
+    return CUDA_MEMSET_NODE_PARAMS{fill.dst,         fill.pitch, fill.value,
+                                   fill.elementSize, fill.width, fill.height};
+  });
 }
 CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS* nodeParams) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_HOST);
-  if (params == nullptr || nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *nodeParams = {params->host.fn, params->host.userData};
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_HOST, nodeParams, [](const CUgraphNodeParams& node) {
+    return CUDA_HOST_NODE_PARAMS{node.host.fn, node.host.userData};
+  });
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph* phGraph) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_GRAPH);
-  if (params == nullptr || phGraph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *phGraph = params->graph.graph;
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_GRAPH, phGraph,
+                [](const CUgraphNodeParams& node) { return node.graph.graph; });
 }
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent* event_out) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_EVENT_RECORD);
-  if (params == nullptr || event_out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *event_out = params->eventRecord.event;
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event_out,
+                [](const CUgraphNodeParams& node) { return node.eventRecord.event; });
 }
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent* event_out) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT);
-  if (params == nullptr || event_out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *event_out = params->eventWait.event;
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_out,
+                [](const CUgraphNodeParams& node) { return node.eventWait.event; });
 }
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams_out) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
-  if (params == nullptr || nodeParams_out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *nodeParams_out = {params->memOp.ctx, params->memOp.count, params->memOp.paramArray, params->memOp.flags};
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, nodeParams_out, [](const CUgraphNodeParams& node) {
+    return CUDA_BATCH_MEM_OP_NODE_PARAMS{node.memOp.ctx, node.memOp.count, node.memOp.paramArray,
+                                         node.memOp.flags};
+  });
 }
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS* params_out) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
-  if (params == nullptr || params_out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_MEM_ALLOC_NODE_PARAMS_v2& alloc = params->alloc;
-  *params_out = {alloc.poolProps, alloc.accessDescs, alloc.accessDescCount, alloc.bytesize, alloc.dptr};
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC, params_out, [](const CUgraphNodeParams& node) {
+    const auto& alloc = node.alloc;
+    return CUDA_MEM_ALLOC_NODE_PARAMS{alloc.poolProps, alloc.accessDescs, alloc.accessDescCount,
+                                      alloc.bytesize, alloc.dptr};
+  });
 }
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr* dptr_out) {
-  const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_MEM_FREE);
-  if (params == nullptr || dptr_out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *dptr_out = params->free.dptr;
-  return CUDA_SUCCESS;
+  return Report(hNode, CU_GRAPH_NODE_TYPE_MEM_FREE, dptr_out,
+                [](const CUgraphNodeParams& node) { return node.free.dptr; });
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS* nodeParams) {

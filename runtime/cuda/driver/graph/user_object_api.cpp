@@ -1,6 +1,5 @@
-// Objects of the program that live as long as graphs refer to them: the program's own references.
+// Objects of the program that live as long as graphs or the program refer to them.
 #include <algorithm>
-#include <unordered_map>
 
 #include "runtime/cuda/driver/graph/graph.h"
 
@@ -8,79 +7,36 @@ namespace ptx2cpu::driver {
 
 using namespace cuda;
 
-namespace {
-
-// The references that the program itself holds.
-struct Held {
-  std::shared_ptr<UserObject> object;
-  unsigned count;
-};
-
-struct HeldObjects {
-  std::mutex mutex;
-  std::unordered_map<CUuserObject, Held> objects;
-  static HeldObjects& Get() {
-    static HeldObjects& held = *new HeldObjects;
-    return held;
-  }
-};
-
-// Releases references of the program; the object may be destroyed with the returned pointer.
-CUresult Release(CUuserObject handle, unsigned count, std::shared_ptr<UserObject>& last) {
-  HeldObjects& held = HeldObjects::Get();
-  std::lock_guard lock(held.mutex);
-  const auto found = held.objects.find(handle);
-  if (found == held.objects.end() || count == 0 || count > found->second.count)
-    return CUDA_ERROR_INVALID_VALUE;
-  last = found->second.object;
-  if ((found->second.count -= count) == 0) held.objects.erase(found);
-  return CUDA_SUCCESS;
-}
-
-}  // namespace
-
 CUresult cuUserObjectCreate(CUuserObject* object_out, void* ptr, CUhostFn destroy,
                             unsigned int initialRefcount, unsigned int flags) {
   if (object_out == nullptr || destroy == nullptr || initialRefcount == 0 ||
       flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
     return CUDA_ERROR_INVALID_VALUE;
-  auto object = std::make_shared<UserObject>(ptr, destroy);
+  const auto object = std::make_shared<UserObject>(ptr, destroy);
+  object->Hold(initialRefcount);
   *object_out = HandleOf(object.get());
-  HeldObjects& held = HeldObjects::Get();
-  std::lock_guard lock(held.mutex);
-  held.objects[*object_out] = {std::move(object), initialRefcount};
   return CUDA_SUCCESS;
 }
 
 CUresult cuUserObjectRetain(CUuserObject object, unsigned int count) {
-  HeldObjects& held = HeldObjects::Get();
-  std::lock_guard lock(held.mutex);
-  const auto found = held.objects.find(object);
-  if (found == held.objects.end() || count == 0) return CUDA_ERROR_INVALID_VALUE;
-  found->second.count += count;
-  return CUDA_SUCCESS;
+  UserObject* const retained = From<UserObject>(object);
+  return retained != nullptr && retained->Retain(count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
-  std::shared_ptr<UserObject> last;
-  return Release(object, count, last);
+  UserObject* const released = From<UserObject>(object);
+  return released != nullptr && released->Release(count) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags) {
   Graph* const owner = From<Graph>(graph);
-  if (owner == nullptr || count == 0 || (flags & ~unsigned{CU_GRAPH_USER_OBJECT_MOVE}) != 0)
+  UserObject* const retained = From<UserObject>(object);
+  if (owner == nullptr || retained == nullptr || count == 0 ||
+      (flags & ~unsigned{CU_GRAPH_USER_OBJECT_MOVE}) != 0)
     return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<UserObject> shared;
-  if (flags != 0) {
-    if (const CUresult error = Release(object, count, shared)) return error;
-  } else {
-    HeldObjects& held = HeldObjects::Get();
-    std::lock_guard lock(held.mutex);
-    const auto found = held.objects.find(object);
-    if (found == held.objects.end()) return CUDA_ERROR_INVALID_VALUE;
-    shared = found->second.object;
-  }
-  owner->user_objects[shared] += count;
+  std::shared_ptr<UserObject> shared = flags != 0 ? retained->Release(count) : retained->Shared();
+  if (shared == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  owner->user_objects[std::move(shared)] += count;
   return CUDA_SUCCESS;
 }
 
