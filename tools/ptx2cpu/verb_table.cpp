@@ -171,9 +171,8 @@ constexpr Option kExecOptions[] = {
     {"--timeline", "FILE",
      "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
     {"--profile", "FILE",
-     "write a report to FILE, one page of HTML, when the program has ended, however it does: time by kernel, "
-     "line "
-     "and block of code, bytes and operations beside what the machine can do, a timeline, and why a kernel "
+     "write a report to FILE when the program has ended, in whatever way: one HTML page with time by kernel, "
+     "line and block of code, bytes and operations beside the machine's limits, a timeline, and why a kernel "
      "is slow"},
     {"--json", "", "with --profile: also write its figures, as FILE with the extension .json"},
     {"--perf-map", "", "add compiled kernels to /tmp/perf-PID.map, for Linux perf (PTX2CPU_PERF_MAP=1)"},
@@ -184,15 +183,17 @@ constexpr Option kExecOptions[] = {
      "write the PTX of every image that the program registers, loads or links to a file in DIR, and a line "
      "with file, call, process and name to DIR/index.tsv (PTX2CPU_SAVE_PTX)"},
     {"--gdb", "",
-     "start the program under gdb, which then knows device code by PTX and source line: break FILE.cu:LINE, "
-     "backtrace, $ptx2cpu_block(); the command ptx2cpu in it prints block and grid (PTX2CPU_GDB=1)"},
+     "start the program under gdb, in which device code has PTX and source lines: break FILE.cu:LINE, "
+     "backtrace, $ptx2cpu_block(); gdb's new command ptx2cpu prints block and grid (PTX2CPU_GDB=1)"},
     {"--record", "DIR",
      "write each launch to DIR: kernel, shape, arguments, memory before it and a hash of it afterwards, for "
      "replay and compare; launches and copies run one at a time then (PTX2CPU_RECORD)"},
     {"--record-launches", "FIRST[-LAST]",
      "record only these launches of each process, numbered from 0 (PTX2CPU_RECORD_LAUNCHES)"},
     {"--record-outputs", "",
-     "record memory after each launch as contents, so that a difference in the last one is shown by element "
+     "record the contents of memory after each launch, not only a hash: differences in the last launch are "
+     "then "
+     "shown by element "
      "(PTX2CPU_RECORD_OUTPUTS=1)"},
     {"--print-environment", "",
      "print the environment that the program would run in, as shell assignments, and do not run it"}};
@@ -253,7 +254,7 @@ constexpr Verb kVerbs[] = {
     {"check", "FILE... [--json]", "report which kernels of a program will run, and which libraries it lacks",
      "Builds the IR of every kernel, up to code generation. A kernel is exact, approximate (it has "
      "instructions whose results PTX bounds and does not define; they are named), functional (it has "
-     "instructions that do what the manual defines and that no GPU has recorded; tcgen05) or refused, with "
+     "instructions that follow the manual and have not been compared with a GPU: tcgen05) or refused, with "
      "the PTX lines and reasons. Of an executable or shared object also lists the libraries that it needs: "
      "ptx2cpu's "
      "own, found, NVIDIA's (whose calls fail) or missing. The exit code is 7 if a kernel is refused, else 8 "
@@ -271,8 +272,8 @@ constexpr Verb kVerbs[] = {
      "--dump-after shows the IR after single passes.",
      kIrOptions, nullptr},
     {"cfg", "FILE... --kernel NAME [--at STAGE] --format dot|svg|text", "draw the control flow graph",
-     "Basic blocks with their PTX, edges with predicates, barriers marked by level, parallel regions as "
-     "coloured clusters, divergent branches marked: shows why a loop was split.",
+     "Shows basic blocks with their PTX, edges with predicates, barriers by level, parallel regions as "
+     "coloured clusters and divergent branches, and so why a loop was split.",
      kCfgOptions, nullptr},
     {"compile", "FILE... -o OUT.o|OUT.so|OUT.s|OUT.ll [--target=...]", "compile kernels ahead of time",
      "Compiles one kernel (--kernel) or all kernels of a file to an object, shared object, assembly or LLVM "
@@ -295,21 +296,20 @@ constexpr Verb kVerbs[] = {
      "show how an instruction or a kernel is translated",
      "For an instruction (in quotes): its row of the instruction table, its IR, LLVM IR and assembly. For a "
      "kernel: its execution tier and the reasons, and what becomes of each loop over its threads: vectors "
-     "and how wide, which accesses are slow, why a loop is none; with PTX lines. PTX2CPU_REMARKS=1 prints "
-     "the "
-     "same for each kernel that a program compiles.",
+     "and how wide, which accesses are slow, why a loop has no vectors; with PTX lines. PTX2CPU_REMARKS=1 "
+     "prints the same for each kernel that a program compiles.",
      kExplainOptions, nullptr},
     {"replay", "DIR [--launch N] [--interpret|--bench|--exec=TIER|--check=LIST]",
      "run the launches of a recording without their program",
      "Puts memory where it was in the recorded process (exec --record), runs each launch and compares memory "
-     "with what was recorded, bit for bit: of what differs, address, allocation and offset, and the first "
-     "element as i32, f32 and f64. DIR is a recording, or the folder of one of its processes; of several the "
-     "first is replayed. The exit code is 1 if a launch differs.",
+     "with the recording bit for bit. Reports where they differ (address, allocation, offset) and the first "
+     "element that differs as i32, f32 and f64. DIR is a recording, of whose processes the first is "
+     "replayed, "
+     "or the folder of one process. The exit code is 1 if a launch differs.",
      kReplayOptions, RunReplay},
     {"profile", "DIR -o FILE | DIR --json", "render the profile that processes left in a folder",
-     "A program that runs with PTX2CPU_PROFILE=DIR (an absolute path) leaves its profile in DIR; exec "
-     "--profile "
-     "does both. The page needs no other file and no server.",
+     "A program that runs with PTX2CPU_PROFILE=DIR (an absolute path) writes its profile to DIR; exec "
+     "--profile does both. The page needs no other file and no server.",
      kProfileOptions, nullptr},
     {"compare", "DIR DIR", "find the first launch in which two recordings of a program differ",
      "Compares launch by launch: kernel and shape, parameters, memory before it, which the program "
