@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "runtime/abi/guarded_memory.h"
 #include "runtime/abi/limits.h"
 
 namespace ptx2cpu::ir {
@@ -12,7 +13,7 @@ struct FaultOfBlock {
   Dim3 place;                             // %ctaid of the block
   uint32_t dynamic_shared_bytes = 0;
   // What the address is just outside of, in the memory of the code that ran.
-  enum class Window : uint8_t { kNone, kShared, kLocal } window = Window::kNone;
+  GuardedMemory outside_of = GuardedMemory::kNone;
   // Of the faulting byte. 0 may also be an address that is not canonical, which the hardware does not report.
   uint64_t address = 0;
 };

@@ -49,18 +49,18 @@ std::optional<FaultingAccess> FindThread(const Module& module, const Function& k
   options.only_block = fault.place;
   options.bad_access = &access;
   if (Interpret(module, kernel, storage, params, options) || access.bytes == 0) return std::nullopt;
-  switch (fault.window) {
-    case FaultOfBlock::Window::kNone:
+  switch (fault.outside_of) {
+    case GuardedMemory::kNone:
       if (!memory.Covers(access.address, access.bytes)) return std::nullopt;
       break;
-    case FaultOfBlock::Window::kShared:
+    case GuardedMemory::kShared:
       if (access.space != Space::kShared) return std::nullopt;
       break;
-    case FaultOfBlock::Window::kLocal:
+    case GuardedMemory::kLocal:
       if (access.space != Space::kLocal) return std::nullopt;
       break;
   }
-  const bool is_global = fault.window == FaultOfBlock::Window::kNone;
+  const bool is_global = fault.outside_of == GuardedMemory::kNone;
   return FaultingAccess{access.thread,
                         is_global && !IsCanonical(access.address) ? access.address : fault.address};
 }

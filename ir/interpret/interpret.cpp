@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ir/interpret/machine.h"
+#include "runtime/abi/launch_shape.h"
 #include "runtime/abi/tensor_core.h"
 
 namespace ptx2cpu::ir {
@@ -295,18 +296,18 @@ Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
   };
   if (kernel.is_declaration || !kernel.entry.valid()) return fail("has no body");
   const Dim3 &block = options.block, &grid = options.grid;
-  uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  if (threads == 0 || threads > 1024 || block.x > 1024 || block.y > 1024 || block.z > 64) {
-    return fail(
-        fmt::format("block ({},{},{}) is not within 1..1024 threads, z up to 64", block.x, block.y, block.z));
+  if (!IsLegalBlock(block)) {
+    return fail(fmt::format("block ({},{},{}) is not within 1..{} threads, z up to {}", block.x, block.y,
+                            block.z, kMaxThreads, kMaxBlockZ));
   }
-  if (uint64_t{grid.x} * grid.y * grid.z == 0 || grid.x > 0x7FFFFFFF || grid.y > 65535 || grid.z > 65535) {
-    return fail(
-        fmt::format("grid ({},{},{}) is not within 1..2147483647, 65535, 65535", grid.x, grid.y, grid.z));
+  if (!IsLegalGrid(grid)) {
+    return fail(fmt::format("grid ({},{},{}) is not within 1..{}, {}, {}", grid.x, grid.y, grid.z, kMaxGridX,
+                            kMaxGridYZ, kMaxGridYZ));
   }
   if (params.size() < kernel.param_bytes) {
     return fail(fmt::format("needs {} bytes of parameters, got {}", kernel.param_bytes, params.size()));
   }
+  const uint64_t threads = Volume(block);
   const uint32_t* required = kernel.required_threads;
   if (required[0] != 0 && (required[0] != block.x || std::max(required[1], 1u) != block.y ||
                            std::max(required[2], 1u) != block.z)) {
@@ -316,7 +317,7 @@ Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
   if (most[0] != 0 && threads > uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u)) {
     return fail(fmt::format("allows blocks of ({},{},{}) threads at most", most[0], most[1], most[2]));
   }
-  if (options.cooperative && uint64_t{grid.x} * grid.y * grid.z * threads > kMaxResidentThreads) {
+  if (options.cooperative && Volume(grid) * threads > kMaxResidentThreads) {
     return fail(fmt::format(
         "a cooperative launch of ({},{},{}) blocks of {} threads is too large: at most {} threads "
         "are resident at once",

@@ -3,23 +3,6 @@
 
 namespace ptx2cpu::rt {
 
-namespace {
-
-ir::FaultOfBlock::Window WindowOf(const LaunchError& error) {
-  using Window = ir::FaultOfBlock::Window;
-  switch (error.window) {
-    case LaunchError::Window::kNone:
-      return Window::kNone;
-    case LaunchError::Window::kShared:
-      return Window::kShared;
-    case LaunchError::Window::kLocal:
-      return Window::kLocal;
-  }
-  return Window::kNone;
-}
-
-}  // namespace
-
 void KernelCode::FindThread(const LaunchShape& shape, std::span<const std::byte> params,
                             LaunchError& error) const {
   const bool bad_address =
@@ -31,7 +14,7 @@ void KernelCode::FindThread(const LaunchShape& shape, std::span<const std::byte>
       .grid = shape.grid, .block = shape.block, .cluster = {1, 1, 1}, .place = error.block};
   fault.cluster = WithCluster(kernel(), shape).cluster;
   fault.dynamic_shared_bytes = shape.dynamic_shared_bytes;
-  fault.window = WindowOf(error);
+  fault.outside_of = error.outside_of;
   fault.address = error.address;
   for (uint32_t n = 0; n < error.joined && fault.place.x < shape.grid.x; ++n, ++fault.place.x) {
     const Result<std::optional<ir::FaultingAccess>> found = module_.ThreadOf(name_, fault, params);

@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/abi/launch_shape.h"
 #include "runtime/abi/limits.h"
 #include "runtime/engine/kernel_module.h"
 
@@ -22,12 +23,6 @@ constexpr size_t kMaxHot = 4;         // the same for code that is compiled in t
 constexpr size_t kMaxFirst = 2;       // that many shapes are compiled before code for any shape is
 constexpr uint32_t kHotLaunches = 3;  // of one shape
 
-// Others are refused before they run.
-bool IsLaunchable(Dim3 block) {
-  return block.x != 0 && block.y != 0 && block.z != 0 && block.x <= kMaxThreads && block.y <= kMaxThreads &&
-         block.z <= kMaxThreads && uint64_t{block.x} * block.y * block.z <= kMaxThreads;
-}
-
 // Of the kernel, not of the shape; not to be run.
 ptx2cpu_kernel DescriptionFrom(ptx2cpu_kernel special) {
   special.run_block = nullptr;
@@ -47,7 +42,7 @@ KernelCode::~KernelCode() {
 // Code for one shape is a third of that for any, and faster: most kernels are launched with one shape only.
 Status KernelCode::Begin(const Wanted& wanted) {
   const auto& block = wanted.block;
-  if (block && IsLaunchable(*block) && module_.BeginsWith(name_, *block, wanted.many_blocks)) {
+  if (block && IsLegalBlock(*block) && module_.BeginsWith(name_, *block, wanted.many_blocks)) {
     auto special = std::unique_ptr<Special>(new Special{*block, false, nullptr});
     const auto provided = module_.Provide(name_, wanted, special->slot);
     const ptx2cpu_kernel* code = special->slot.code.load();
@@ -128,7 +123,7 @@ BetterCode* KernelCode::BetterThan(const ptx2cpu_kernel* code, std::optional<Dim
 Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block, bool many_blocks) const {
   const ptx2cpu_kernel* any = any_.code.load(std::memory_order_acquire);
   if (any == nullptr) {
-    if (IsLaunchable(block)) {
+    if (IsLegalBlock(block)) {
       const Special* special = TRY(MakeSpecial({block, false, many_blocks}, kMaxFirst));
       const ptx2cpu_kernel* code =
           special == nullptr ? nullptr : special->slot.code.load(std::memory_order_acquire);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/abi/joined_blocks.h"
+#include "runtime/abi/launch_shape.h"
 #include "runtime/launch/launch_job.h"
 #include "runtime/worker/current_block.h"
 
@@ -16,7 +17,7 @@ uint32_t JoinedBlocks(const ptx2cpu_kernel& kernel, const LaunchShape& shape, ui
   if (ListsForDebugger()) return 1;  // which shows each block
   const Dim3 &block = shape.block, &grid = shape.grid;
   const uint64_t largest = ptx2cpu_max_joined_blocks(kernel.flags, block.x * block.y * block.z);
-  const uint64_t most = std::min<uint64_t>(largest, grid.x), blocks = uint64_t{grid.x} * grid.y * grid.z;
+  const uint64_t most = std::min<uint64_t>(largest, grid.x), blocks = Volume(grid);
   const uint64_t shared_out = workers == 1 ? most : blocks / (kJoinedPerWorker * workers);
   return static_cast<uint32_t>(std::max<uint64_t>(1, std::min(most, shared_out)));
 }

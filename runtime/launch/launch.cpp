@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/abi/launch_shape.h"
 #include "runtime/check/checks.h"
 #include "runtime/launch/atomic_order.h"
 #include "runtime/launch/launch_job.h"
@@ -28,8 +29,6 @@ std::string Format(const char* format, Args... args) {
 }
 
 LaunchError ShapeError(std::string message) { return {LaunchError::Kind::kShape, std::move(message)}; }
-
-uint64_t Volume(const Dim3& d) { return uint64_t{d.x} * d.y * d.z; }
 
 std::optional<LaunchError> CheckCluster(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
   const Dim3 &g = shape.grid, c = WithCluster(kernel, shape).cluster;
@@ -59,12 +58,11 @@ std::optional<LaunchError> CheckLimits(const ptx2cpu_kernel& kernel, const Launc
     return ShapeError(Format("kernel was compiled for ABI version %u, this runtime has %u",
                              kernel.abi_version, PTX2CPU_ABI_VERSION));
   }
-  if (g.x == 0 || g.y == 0 || g.z == 0 || g.x > kMaxGridX || g.y > kMaxGridYZ || g.z > kMaxGridYZ) {
+  if (!IsLegalGrid(g)) {
     return ShapeError(Format("kernel '%s': grid %ux%ux%u is outside 1..%u x 1..%u x 1..%u", kernel.name, g.x,
                              g.y, g.z, kMaxGridX, kMaxGridYZ, kMaxGridYZ));
   }
-  if (b.x == 0 || b.y == 0 || b.z == 0 || b.x > kMaxBlockXY || b.y > kMaxBlockXY || b.z > kMaxBlockZ ||
-      uint64_t{b.x} * b.y * b.z > kMaxThreads) {
+  if (!IsLegalBlock(b)) {
     return ShapeError(Format("kernel '%s': block %ux%ux%u is outside %u x %u x %u with at most %u threads",
                              kernel.name, b.x, b.y, b.z, kMaxBlockXY, kMaxBlockXY, kMaxBlockZ, kMaxThreads));
   }
@@ -75,7 +73,7 @@ std::optional<LaunchError> CheckLimits(const ptx2cpu_kernel& kernel, const Launc
   }
   const uint32_t* most = kernel.max_threads;
   const uint64_t limit = uint64_t{most[0]} * std::max(1u, most[1]) * std::max(1u, most[2]);
-  if (most[0] != 0 && uint64_t{b.x} * b.y * b.z > limit) {
+  if (most[0] != 0 && Volume(b) > limit) {
     return ShapeError(Format("kernel '%s' allows at most %u threads per block (.maxntid), got %u",
                              kernel.name, static_cast<uint32_t>(limit), b.x * b.y * b.z));
   }

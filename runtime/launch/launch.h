@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "runtime/abi/abi.h"
+#include "runtime/abi/guarded_memory.h"
 
 namespace ptx2cpu::rt {
 
@@ -51,11 +52,7 @@ struct LaunchError {
   uintptr_t address = 0;   // hardware faults: the address
   uint32_t joined = 1;     // where the thread is not known: `block` or one of the next in its row
   bool of_child = false;   // of a grid that the kernel launched
-  enum class Window : uint8_t {
-    kNone,
-    kShared,
-    kLocal
-  } window = Window::kNone;  // what it is just outside of
+  GuardedMemory outside_of = GuardedMemory::kNone;  // hardware faults: what the address is just outside of
 };
 
 // The access has been found: block of `ntid` threads, linear index of the thread, address.

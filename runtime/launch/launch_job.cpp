@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/abi/launch_shape.h"
 #include "runtime/abi/tensor_core.h"
 #include "runtime/abi/thread_place.h"
 #include "runtime/profile/profile.h"
@@ -72,7 +73,7 @@ uint64_t ThreadStateBytes(const ptx2cpu_kernel& kernel, uint64_t thread_padded) 
 }
 
 uint64_t PaddedThreads(const Dim3& block) {
-  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  const uint64_t threads = Volume(block);
   return (threads + PTX2CPU_WARP_SIZE - 1) / PTX2CPU_WARP_SIZE * PTX2CPU_WARP_SIZE;
 }
 
@@ -218,13 +219,16 @@ LaunchError LaunchJob::Fault(FaultRecord record, const ptx2cpu_block& block, con
   const bool lanes_help = record.thread == ~0u && lanes.mask != 0;
   if (lanes_help && std::has_single_bit(lanes.mask))
     record.thread = lanes.warp * PTX2CPU_WARP_SIZE + static_cast<uint32_t>(std::countr_zero(lanes.mask));
+  const auto* address = reinterpret_cast<const void*>(record.address);
+  const GuardedMemory outside_of = memory.shared.InGuard(address)  ? GuardedMemory::kShared
+                                   : memory.local.InGuard(address) ? GuardedMemory::kLocal
+                                                                   : GuardedMemory::kNone;
   std::string text = WhereText(block, record.thread, record.ptx_line) + FaultText(record.kind);
   if (record.text[0] != 0) text += std::string(": ") + record.text;
   if (record.pc != 0) {
     text += Format(" 0x%" PRIxPTR, record.address);
-    const void* address = reinterpret_cast<const void*>(record.address);
-    if (memory.shared.InGuard(address)) text += " (just outside shared memory)";
-    if (memory.local.InGuard(address)) text += " (just outside local memory)";
+    if (outside_of == GuardedMemory::kShared) text += " (just outside shared memory)";
+    if (outside_of == GuardedMemory::kLocal) text += " (just outside local memory)";
   }
   if (lanes_help && record.thread == ~0u)
     text += Format("%s %u, lanes 0x%08x)", kByLanes, lanes.warp, lanes.mask);
@@ -235,9 +239,7 @@ LaunchError LaunchJob::Fault(FaultRecord record, const ptx2cpu_block& block, con
   error.ptx_line = record.ptx_line;
   error.pc = record.pc;
   error.address = record.address;
-  const void* address = reinterpret_cast<const void*>(record.address);
-  if (memory.shared.InGuard(address)) error.window = LaunchError::Window::kShared;
-  if (memory.local.InGuard(address)) error.window = LaunchError::Window::kLocal;
+  error.outside_of = outside_of;
   return error;
 }
 

@@ -16,6 +16,7 @@
 #include <new>
 #include <utility>
 
+#include "runtime/abi/launch_shape.h"
 #include "runtime/check/checks.h"
 #include "runtime/launch/counted_blocks.h"
 #include "runtime/launch/joined_blocks.h"
@@ -73,7 +74,7 @@ class PlainJob final : public LaunchJob {
   PlainJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
            const LaunchOptions& options)
       : LaunchJob(kernel, shape, params, options),
-        total_(uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z),
+        total_(Volume(shape.grid)),
         later_(options.later),
         code_(&kernel) {
     const unsigned pool = ThreadPool::Get().size();

@@ -8,6 +8,7 @@
 #include <csetjmp>
 #include <thread>
 
+#include "runtime/abi/launch_shape.h"
 #include "runtime/launch/resident.h"
 
 namespace ptx2cpu::rt {
@@ -84,7 +85,7 @@ ResidentJob::ResidentJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
     : LaunchJob(kernel, shape, params, options), cooperative_(options.cooperative) {
   const Dim3 &grid = this->shape().grid, &cluster = this->shape().cluster;
   const uint64_t per_cluster = uint64_t{cluster.x} * cluster.y * cluster.z;
-  total_ = uint64_t{grid.x} * grid.y * grid.z / per_cluster;
+  total_ = Volume(grid) / per_cluster;
   const unsigned pool = ThreadPool::Get().size();
   const uint64_t workers = options.max_workers == 0 ? pool : std::min(options.max_workers, pool);
   const uint64_t by_memory = kMaxBytes / (ResidentBytes(kernel, shape) * per_cluster);

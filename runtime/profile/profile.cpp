@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "runtime/abi/launch_shape.h"
 #include "runtime/profile/recorder.h"
 
 namespace ptx2cpu::rt::profile {
@@ -11,8 +12,6 @@ namespace {
 
 // Counting may take one part in so many of a kernel's time, after its first launch.
 constexpr uint64_t kCountingPart = 100;
-
-uint64_t Volume(const Dim3& d) { return uint64_t{d.x} * d.y * d.z; }
 
 void AddShape(CodeRow& row, const Dim3& grid, const Dim3& block, uint32_t shared, uint64_t nanoseconds) {
   const uint32_t words[] = {grid.x, grid.y, grid.z, block.x, block.y, block.z};

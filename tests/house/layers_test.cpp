@@ -22,7 +22,9 @@ constexpr const char* kDriverExports = "runtime/cuda/driver/";
 
 // The table of "who may touch what": one row a room, and no cycle between the rows.
 const std::vector<Room> kRooms = {
-    {"ir/", {"fmt/", "runtime/abi/limits.h", "runtime/abi/tensor_core.h"}},
+    {"ir/",
+     {"fmt/", "runtime/abi/limits.h", "runtime/abi/tensor_core.h", "runtime/abi/guarded_memory.h",
+      "runtime/abi/launch_shape.h"}},
     {"runtime/abi/", {}},
     {"analysis/", {"ir/", "boost/", "fmt/", "runtime/abi/limits.h", "runtime/abi/check.h"}},
     {"ptx-parser/fatbin/", {"ir/", "fmt/", "zstd.h", "lz4.h", "zlib.h", "elf.h"}},
@@ -30,7 +32,8 @@ const std::vector<Room> kRooms = {
     {"ptx-parser/parse/", {"ir/", "fmt/", "antlr4", "Ptx", "ptx-parser/antlr/"}},
     {"ptx-parser/match/", {"ir/", "fmt/", "ptx-parser/parse/"}},
     {"ptx-parser/translate/",
-     {"ir/", "fmt/", "ptx-parser/parse/", "ptx-parser/match/", "runtime/abi/tensor_core.h"}},
+     {"ir/", "fmt/", "ptx-parser/parse/", "ptx-parser/match/", "runtime/abi/limits.h",
+      "runtime/abi/tensor_core.h"}},
     {"lowering/forms.h", {}},
     {"lowering/load/", {"ir/result.h", "runtime/abi/"}},
     {"lowering/passes/", {"ir/", "analysis/", "fmt/", "lowering/passes.h", "runtime/abi/check.h"}},
@@ -112,9 +115,10 @@ const std::vector<Room> kRooms = {
       "runtime/cuda/driver/core/", "runtime/cuda/driver/context/", "runtime/cuda/driver/memory/",
       "runtime/cuda/driver/image/"}},
     {"runtime/cuda/driver/launch/",
-     {"runtime/launch/", "runtime/check/", "runtime/engine/", "runtime/recording/", "runtime/stream/",
-      "runtime/cuda/abi/", "runtime/cuda/driver/core/", "runtime/cuda/driver/context/",
-      "runtime/cuda/driver/memory/", "runtime/cuda/driver/image/", "runtime/cuda/driver/code/"}},
+     {"runtime/abi/launch_shape.h", "runtime/launch/", "runtime/check/", "runtime/engine/",
+      "runtime/recording/", "runtime/stream/", "runtime/cuda/abi/", "runtime/cuda/driver/core/",
+      "runtime/cuda/driver/context/", "runtime/cuda/driver/memory/", "runtime/cuda/driver/image/",
+      "runtime/cuda/driver/code/"}},
     {"runtime/cuda/driver/graph/",
      {"runtime/device/", "runtime/stream/", "runtime/cuda/abi/", "runtime/cuda/driver/core/",
       "runtime/cuda/driver/context/", "runtime/cuda/driver/memory/", "runtime/cuda/driver/stream/",
@@ -151,12 +155,12 @@ const std::vector<Room> kRooms = {
       "runtime/worker/", "driver_api.h", "nccl_api.h"}},
     // The exports of the driver (*_api.cpp): nothing includes them, so they may use every room of it.
     {kDriverExports,
-     {"runtime/cuda/abi/", "runtime/cuda/driver/", "runtime/engine/", "runtime/stream/", "runtime/launch/",
-      "runtime/worker/", "driver_api.h"}},
+     {"runtime/abi/launch_shape.h", "runtime/cuda/abi/", "runtime/cuda/driver/", "runtime/engine/",
+      "runtime/stream/", "runtime/launch/", "runtime/worker/", "driver_api.h"}},
     {"runtime/cuda/cudart/",
-     {"runtime/cuda/abi/", "runtime/cuda/driver/core/", "runtime/cuda/driver/code/saved_images.h",
-      "runtime/cuda/driver/context/working.h", "runtime/worker/per_thread.h", "driver_api.h",
-      "cudart_api.h"}},
+     {"runtime/abi/limits.h", "runtime/abi/launch_shape.h", "runtime/cuda/abi/", "runtime/cuda/driver/core/",
+      "runtime/cuda/driver/code/saved_images.h", "runtime/cuda/driver/context/working.h",
+      "runtime/worker/per_thread.h", "driver_api.h", "cudart_api.h"}},
 };
 
 const Room* RoomOf(const std::string& file) {

@@ -195,9 +195,18 @@ Result<Value> WindowBase(Site& s) {
   }
   return nullptr;
 }
-}  // namespace
 
-namespace {
+// Adds the begin of the window to an address, or subtracts it.
+Status EmitWindowConversion(Site& s, llvm::Instruction::BinaryOps operation) {
+  Value base = TRY(WindowBase(s)), address = s.Operand(0);
+  if (base != nullptr) {
+    const bool is_vector = address->getType()->isVectorTy();
+    address = s.b.CreateBinOp(operation, address, Broadcast(s.b, base, is_vector ? s.e.step->width : 1));
+  }
+  s.Return(address);
+  return {};
+}
+
 // Addresses of the cluster's shared memory, converted one by one.
 Status EmitClusterConversion(Site& s, const char* service) {
   s.Return(EachLane(s.e, {s.Operand(0)}, [&](const std::vector<Value>& address) -> Value {
@@ -209,22 +218,12 @@ Status EmitClusterConversion(Site& s, const char* service) {
 
 Status EmitToGeneric(Site& s) {
   if (s.inst.attrs.space == Space::kSharedCluster) return EmitClusterConversion(s, "ptx2cpu_cluster_address");
-  Value base = TRY(WindowBase(s)), address = s.Operand(0);
-  s.Return(base == nullptr
-               ? address
-               : s.b.CreateAdd(address,
-                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step->width : 1)));
-  return {};
+  return EmitWindowConversion(s, llvm::Instruction::Add);
 }
 
 Status EmitFromGeneric(Site& s) {
   if (s.inst.attrs.space == Space::kSharedCluster) return EmitClusterConversion(s, "ptx2cpu_cluster_offset");
-  Value base = TRY(WindowBase(s)), address = s.Operand(0);
-  s.Return(base == nullptr
-               ? address
-               : s.b.CreateSub(address,
-                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step->width : 1)));
-  return {};
+  return EmitWindowConversion(s, llvm::Instruction::Sub);
 }
 
 namespace {

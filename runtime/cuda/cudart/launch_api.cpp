@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "cudart_api.h"
+#include "runtime/abi/launch_shape.h"
+#include "runtime/abi/limits.h"
 #include "runtime/cuda/cudart/context.h"
 #include "runtime/cuda/cudart/registration.h"
 #include "runtime/cuda/driver/context/working.h"
@@ -52,12 +54,9 @@ cudaError_t Launch(CUfunction function, const Configuration& shape, void** args,
 // Until CUDA 12 a shape that no launch can have was a wrong configuration; since 13 it is a wrong argument
 // like others.
 cudaError_t AsConfiguration(cudaError_t error, const dim3& grid, const dim3& block) {
-  constexpr uint64_t kBlockThreads = 1024, kBlockDepth = 64, kGridX = INT32_MAX, kGridYZ = 65535;
   if (error != cudaErrorInvalidValue) return error;
-  const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z, threads = uint64_t{block.x} * block.y * block.z;
-  const bool legal = blocks != 0 && threads != 0 && threads <= kBlockThreads && block.z <= kBlockDepth &&
-                     grid.x <= kGridX && grid.y <= kGridYZ && grid.z <= kGridYZ;
-  return legal ? error : cudaErrorInvalidConfiguration;
+  const bool is_legal = IsLegalGrid({grid.x, grid.y, grid.z}) && IsLegalBlock({block.x, block.y, block.z});
+  return is_legal ? error : cudaErrorInvalidConfiguration;
 }
 
 }  // namespace
@@ -158,10 +157,9 @@ cudaError_t cudaConfigureCall(dim3 gridDim, dim3 blockDim, size_t sharedMem, cud
 }
 
 cudaError_t cudaSetupArgument(const void* arg, size_t size, size_t offset) {
-  constexpr size_t kMaxBytes = 32764;  // what a kernel's parameters may take
   OldLaunch& launch = OldLaunchOfThread();
   if (!launch.configured) return cudaErrorMissingConfiguration;
-  if (size > kMaxBytes || offset > kMaxBytes - size) return cudaErrorInvalidValue;
+  if (size > kMaxParameterBytes || offset > kMaxParameterBytes - size) return cudaErrorInvalidValue;
   if (launch.arguments.size() < offset + size) launch.arguments.resize(offset + size);
   std::memcpy(launch.arguments.data() + offset, arg, size);
   return cudaSuccess;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/abi/launch_shape.h"
 #include "runtime/check/wanted.h"
 #include "runtime/cuda/driver/code/function.h"
 #include "runtime/cuda/driver/context/context.h"
@@ -18,10 +19,6 @@ namespace ptx2cpu::driver {
 using namespace cuda;
 
 namespace {
-
-constexpr uint32_t kPortableClusterBlocks = 8;
-
-uint64_t Volume(const Dim3& d) { return uint64_t{d.x} * d.y * d.z; }
 
 // Copies each parameter from its address.
 CUresult Gather(const ptx2cpu_kernel& kernel, void* const* parameters, std::byte* to) {

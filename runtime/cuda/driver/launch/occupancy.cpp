@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/abi/launch_shape.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/device.h"
 
@@ -37,7 +38,7 @@ int BlocksPerMultiprocessor(const Compiled& f, int threads, size_t dynamic_share
 uint64_t MaxCooperativeGrid(Function& function, const ptx2cpu_kernel& kernel, const rt::LaunchShape& shape) {
   Compiled f{.function = &function, .kernel = &kernel};
   if (function.Attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f.max_threads) != CUDA_SUCCESS) return 0;
-  const auto threads = static_cast<int>(uint64_t{shape.block.x} * shape.block.y * shape.block.z);
+  const auto threads = static_cast<int>(Volume(shape.block));
   const auto blocks = static_cast<uint64_t>(BlocksPerMultiprocessor(f, threads, shape.dynamic_shared_bytes));
   return blocks * static_cast<uint64_t>(function.context().device().multiprocessors());
 }

@@ -10,6 +10,7 @@
 
 namespace ptx2cpu::driver {
 
+inline constexpr uint32_t kPortableClusterBlocks = 8;  // more only if the function permits it
 // Bytes of shared memory that a multiprocessor has, and what each block takes besides its own.
 inline constexpr size_t kSharedPerMultiprocessor = 233472, kSharedReservedPerBlock = 1024;
 

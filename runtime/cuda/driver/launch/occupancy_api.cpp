@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "driver_api.h"
+#include "runtime/abi/launch_shape.h"
 #include "runtime/cuda/driver/code/function.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/device.h"
@@ -10,10 +11,6 @@
 namespace ptx2cpu::driver {
 
 namespace {
-
-constexpr size_t kPortableCluster = 8;
-
-size_t Volume(const Dim3& d) { return size_t{d.x} * d.y * d.z; }
 
 CUresult Find(CUfunction handle, Compiled& found) {
   Context* context;
@@ -35,7 +32,7 @@ Dim3 ClusterOf(const Compiled& f, const CUlaunchConfig& config) {
 }
 
 size_t MostClusterBlocks(const Compiled& f) {
-  return f.function->settings().non_portable_cluster != 0 ? kMaxClusterBlocks : kPortableCluster;
+  return f.function->settings().non_portable_cluster != 0 ? kMaxClusterBlocks : kPortableClusterBlocks;
 }
 
 }  // namespace

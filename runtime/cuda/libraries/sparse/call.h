@@ -58,6 +58,19 @@ inline bool IsRight(cusparseIndexBase_t base) {
 }
 inline bool Transposes(cusparseOperation_t op) { return op != CUSPARSE_OPERATION_NON_TRANSPOSE; }
 
+template <typename Object>
+cusparseStatus_t Create(Object** object) {
+  if (object == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  *object = new Object;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+template <typename Descr>
+cusparseStatus_t DestroyDescr(Descr* descr) {
+  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  delete descr;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+
 template <typename Run>
 cusparseStatus_t OnStream(cusparseHandle_t handle, const char* name, Run&& run) {
   return FromDriver(libraries::Submit(handle->stream, name, std::forward<Run>(run)));

@@ -7,12 +7,6 @@ namespace ptx2cpu::cusparse {
 namespace {
 
 template <typename Info>
-cusparseStatus_t Create(Info** info) {
-  if (info == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  *info = new Info;
-  return CUSPARSE_STATUS_SUCCESS;
-}
-template <typename Info>
 cusparseStatus_t Destroy(Info* info) {
   delete info;
   return CUSPARSE_STATUS_SUCCESS;

@@ -97,16 +97,8 @@ cusparseDnMatDescr AsMatrix(const cusparseDnVecDescr& v) {
 
 }  // namespace
 
-cusparseStatus_t cusparseSpSV_createDescr(cusparseSpSVDescr_t* descr) {
-  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  *descr = new cusparseSpSVDescr;
-  return CUSPARSE_STATUS_SUCCESS;
-}
-cusparseStatus_t cusparseSpSV_destroyDescr(cusparseSpSVDescr_t descr) {
-  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  delete descr;
-  return CUSPARSE_STATUS_SUCCESS;
-}
+cusparseStatus_t cusparseSpSV_createDescr(cusparseSpSVDescr_t* descr) { return Create(descr); }
+cusparseStatus_t cusparseSpSV_destroyDescr(cusparseSpSVDescr_t descr) { return DestroyDescr(descr); }
 cusparseStatus_t cusparseSpSV_bufferSize(cusparseHandle_t handle, cusparseOperation_t op, const void* alpha,
                                          cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x,
                                          cusparseDnVecDescr_t y, cudaDataType compute, cusparseSpSVAlg_t alg,
@@ -144,16 +136,8 @@ cusparseStatus_t cusparseSpSV_updateMatrix(cusparseHandle_t handle, cusparseSpSV
                      part == CUSPARSE_SPSV_UPDATE_DIAGONAL);
 }
 
-cusparseStatus_t cusparseSpSM_createDescr(cusparseSpSMDescr_t* descr) {
-  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  *descr = new cusparseSpSMDescr;
-  return CUSPARSE_STATUS_SUCCESS;
-}
-cusparseStatus_t cusparseSpSM_destroyDescr(cusparseSpSMDescr_t descr) {
-  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  delete descr;
-  return CUSPARSE_STATUS_SUCCESS;
-}
+cusparseStatus_t cusparseSpSM_createDescr(cusparseSpSMDescr_t* descr) { return Create(descr); }
+cusparseStatus_t cusparseSpSM_destroyDescr(cusparseSpSMDescr_t descr) { return DestroyDescr(descr); }
 cusparseStatus_t cusparseSpSM_bufferSize(cusparseHandle_t handle, cusparseOperation_t opA,
                                          cusparseOperation_t opB, const void* alpha,
                                          cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b,
