@@ -72,4 +72,15 @@ Result<ir::Module> AfterTier(const ir::Module& module, lowering::Tier tier, std:
   return copy;
 }
 
+Result<std::set<std::string>> PassesThatChange(const ir::Module& module, lowering::Tier tier) {
+  ir::Module copy = module;
+  std::set<std::string> names;
+  lowering::PipelineOptions options;
+  options.passes.tier = tier;
+  options.dump_after = {"all"};
+  options.dump = [&](std::string_view pass, std::string_view) { names.emplace(pass); };
+  TRY(lowering::RunPipeline(copy, options));
+  return names;
+}
+
 }  // namespace ptx2cpu::test

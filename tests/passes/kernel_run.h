@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,5 +47,9 @@ Result<ir::Module> After(const ir::Module& module, std::string_view pass,
 
 // The kernel after the pipeline for one tier, up to and including `pass` (empty: all of it).
 Result<ir::Module> AfterTier(const ir::Module& module, lowering::Tier tier, std::string_view pass = "");
+
+// The passes for one tier that change something of the module: after the others it is what it was before
+// them.
+Result<std::set<std::string>> PassesThatChange(const ir::Module& module, lowering::Tier tier);
 
 }  // namespace ptx2cpu::test
