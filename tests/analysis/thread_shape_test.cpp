@@ -7,6 +7,7 @@
 #include "analysis/values/thread_transfer.h"
 #include "ir/build.h"
 #include "tests/analysis/graphs.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::analysis;
@@ -193,7 +194,7 @@ bool Holds(const ThreadShape& shape, const std::vector<uint64_t>& lanes, Type ty
 
 TEST_CASE("shapes hold for the values that threads compute", "[analysis]") {
   size_t affine = 0, strided = 0, uniform = 0;
-  for (uint32_t seed = 1; seed <= 150; ++seed) {
+  for (uint32_t seed = 1; seed <= test::QuickPart(150u); ++seed) {
     const RandomCode code(seed);
     for (const LaunchShape& shape :
          {LaunchShape{96, 1, 1}, LaunchShape{64, 3, 1}, LaunchShape{16, 4, 2}, LaunchShape{5, 13, 1},
@@ -226,9 +227,9 @@ TEST_CASE("shapes hold for the values that threads compute", "[analysis]") {
       }
     }
   }
-  CHECK(affine > 5000);
-  CHECK(strided > 500);
-  CHECK(uniform > 5000);
+  CHECK(affine > test::QuickPart(5000u));
+  CHECK(strided > test::QuickPart(500u));
+  CHECK(uniform > test::QuickPart(5000u));
 }
 
 // 2 * tid + (block & 1), as compilers write it.
@@ -261,7 +262,7 @@ TEST_CASE("a field above low bits that are the same in all lanes has a stride", 
 TEST_CASE("shapes hold for groups of each width", "[analysis]") {
   using Along = ThreadGroup::Along;
   size_t affine = 0, uniform = 0;
-  for (uint32_t seed = 1; seed <= 40; ++seed) {
+  for (uint32_t seed = 1; seed <= test::QuickPart(40u); ++seed) {
     const RandomCode code(seed);
     for (const LaunchShape& shape : {LaunchShape{96, 1, 1}, LaunchShape{64, 3, 1}, LaunchShape{16, 4, 2},
                                      LaunchShape{5, 13, 1}, LaunchShape{150, 2, 1}}) {
@@ -299,8 +300,8 @@ TEST_CASE("shapes hold for groups of each width", "[analysis]") {
       }
     }
   }
-  CHECK(affine > 5000);
-  CHECK(uniform > 5000);
+  CHECK(affine > test::QuickPart(5000u));
+  CHECK(uniform > test::QuickPart(5000u));
 }
 
 TEST_CASE("the lattice: a join is above both, in any order", "[analysis]") {
