@@ -26,6 +26,8 @@ std::set<std::string> InSources() {
       "(\\w+)(?:\\[[^\\]]*(?:\\([^)]*\\))?\\])?((?:\\s*(?:=|,|\\{)[^()]*)?);$");
   // The same with a call for its first value, where the type shows that it is no function.
   const std::regex called("^(?:std::atomic<.*>|bool|int|unsigned|size_t)\\s+(\\w+)\\s*(?:=|\\{)");
+  // Structures that debuggers find by name.
+  const std::regex structure("^(?:__attribute__\\(\\(.*\\)\\) )?[A-Za-z_]\\w* (\\w+) = \\{");
   const std::regex another(", (\\w+)(?= =|\\{|;|,|$)");
   std::set<std::string> found;
   for (const char* top : {"ir", "analysis", "ptx-parser", "lowering", "runtime"}) {
@@ -38,8 +40,10 @@ std::set<std::string> InSources() {
         std::smatch match;
         const std::string file = fs::relative(entry.path(), kRoot).generic_string();
         line.erase(line.find_last_not_of(" ") + 1);
-        if (std::regex_search(line, match, thread) || std::regex_search(line, match, local) ||
-            std::regex_search(line, match, called)) {
+        if ((line.contains("thread_local") && std::regex_search(line, match, thread)) ||
+            (line.contains("static") && std::regex_search(line, match, local)) ||
+            (!line.starts_with(' ') &&
+             (std::regex_search(line, match, called) || std::regex_search(line, match, structure)))) {
           found.insert(file + " " + match[1].str());
         }
         // In a header, without `inline`, it is a declaration of a function by its type.
