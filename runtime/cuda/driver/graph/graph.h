@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -125,33 +124,5 @@ class Graph {
 // Nodes and edges from what the API's functions get. INVALID_VALUE: not all are nodes of this graph.
 cuda::CUresult EdgesOf(const Graph& graph, const cuda::CUgraphNode* nodes, const cuda::CUgraphEdgeData* data,
                        size_t count, std::vector<GraphEdge>& edges);
-
-// A program's object with a destructor, kept as long as graphs and the program hold references.
-class UserObject : public std::enable_shared_from_this<UserObject> {
- public:
-  using Handle = cuda::CUuserObject;
-  static constexpr HandleKind kKind = HandleKind::kUserObject;
-
-  UserObject(void* object, cuda::CUhostFn destroy);
-  ~UserObject();
-  UserObject(const UserObject&) = delete;
-  UserObject& operator=(const UserObject&) = delete;
-
-  // The first references of the program.
-  void Hold(unsigned count);
-  // More of them. False: it holds none.
-  bool Retain(unsigned count);
-  // The object, which may be destroyed with the returned pointer. Null: the program holds fewer.
-  std::shared_ptr<UserObject> Release(unsigned count);
-  // For a graph. Null: the program holds none.
-  std::shared_ptr<UserObject> Shared();
-
- private:
-  void* const object_;
-  const cuda::CUhostFn destroy_;
-  std::mutex mutex_;  // what follows
-  unsigned held_ = 0;
-  std::shared_ptr<UserObject> self_;  // while the program holds it
-};
 
 }  // namespace ptx2cpu::driver

@@ -1,7 +1,6 @@
-// An object of the program, destroyed with the last reference.
-#include <utility>
+#include "runtime/cuda/driver/graph/user_object.h"
 
-#include "runtime/cuda/driver/graph/graph.h"
+#include <utility>
 
 namespace ptx2cpu::driver {
 

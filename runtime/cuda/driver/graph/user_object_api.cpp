@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/cuda/driver/graph/graph.h"
+#include "runtime/cuda/driver/graph/user_object.h"
 
 namespace ptx2cpu::driver {
 
