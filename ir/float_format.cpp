@@ -26,7 +26,7 @@ struct NarrowRow {
   FloatFormat format;
 };
 // tf32 is not rounded by random bits.
-constexpr NarrowRow kNarrow[] = {
+constexpr NarrowRow kNarrowRows[] = {
     {NarrowFormat::kNone, 0, {}, 0, {}},
     {NarrowFormat::kTF32, 32, {}, 0, {8, 10, 127, 13, true, true, 0x3FBFF, 0x7FFFE000, 0x80000000}},
     {NarrowFormat::kE4M3, 8, {16, 16, 0, 0}, 16, {4, 3, 7, 0, false, true, 0x7E, 0x7F, 0x80}},
@@ -36,20 +36,20 @@ constexpr NarrowRow kNarrow[] = {
     {NarrowFormat::kE2M1, 4, {24, 8, 16, 0}, 8, {2, 1, 1, 0, false, false, 0x7, 0x7, 0x8}},
     {NarrowFormat::kUE8M0, 8, {}, 0, {}},  // neither sign nor zero
 };
-static_assert(std::size(kNarrow) == kCountOf<NarrowFormat>);
+static_assert(std::size(kNarrowRows) == kCountOf<NarrowFormat>);
 
 constexpr bool InOrder() {
   for (size_t n = 0; n < std::size(kTypes); ++n) {
     if (static_cast<size_t>(kTypes[n].type) != static_cast<size_t>(Type::kF16) + n) return false;
   }
-  for (size_t n = 0; n < std::size(kNarrow); ++n) {
-    if (static_cast<size_t>(kNarrow[n].narrow) != n) return false;
+  for (size_t n = 0; n < std::size(kNarrowRows); ++n) {
+    if (static_cast<size_t>(kNarrowRows[n].narrow) != n) return false;
   }
   return true;
 }
 static_assert(InOrder());
 
-const NarrowRow& RowOf(NarrowFormat format) { return kNarrow[static_cast<size_t>(format)]; }
+const NarrowRow& RowOf(NarrowFormat format) { return kNarrowRows[static_cast<size_t>(format)]; }
 
 }  // namespace
 
