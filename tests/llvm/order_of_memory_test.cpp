@@ -2,6 +2,7 @@
 // the caches, and results are those of threads one by one.
 #include <catch2/catch.hpp>
 #include <optional>
+#include <regex>
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
@@ -84,6 +85,44 @@ std::string RowSums(uint32_t threads) {
          "  st.global.u32 [%out], %v;\n  ret;\n}\n";
 }
 
+// Adds a word to each element of the `trips` rows of a block.
+std::string AddToRows(uint32_t trips, uint32_t threads) {
+  return kHead + ".visible .entry k(.param .u64 pin, .param .u64 pout)\n.reqntid " + std::to_string(threads) +
+         R"(
+{
+  .reg .pred %p; .reg .b32 %i, %n, %v, %w, %block; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %block, %ctaid.x;
+  mul.wide.u32 %at, %block, 4;
+  add.s64 %in, %in, %at;
+  ld.global.u32 %w, [%in];
+  mul.lo.u32 %n, %block, )" +
+         std::to_string(trips * threads) + R"(;
+  mul.wide.u32 %at, %n, 4;
+  add.s64 %out, %out, %at;
+  mov.u32 %i, %tid.x;
+ROWS:
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %at, %out, %at;
+  ld.global.u32 %v, [%at];
+  add.u32 %v, %v, %w;
+  st.global.u32 [%at], %v;
+  add.u32 %i, %i, )" +
+         std::to_string(threads) + ";\n  setp.lt.u32 %p, %i, " + std::to_string(trips * threads) +
+         ";\n  @%p bra ROWS;\n  ret;\n}\n";
+}
+
+// Offsets of the stores of whole registers to memory other than the stack, in the order of the code.
+std::vector<int> StoresIn(const std::string& assembly) {
+  const std::regex store(R"(\tvmov\w+\s+%[yz]mm\d+, (-?\d*)\(%(?!rsp|rbp))");
+  std::vector<int> offsets;
+  for (auto at = std::sregex_iterator(assembly.begin(), assembly.end(), store); at != std::sregex_iterator();
+       ++at)
+    offsets.push_back((*at)[1].length() == 0 ? 0 : std::stoi((*at)[1]));
+  return offsets;
+}
+
 struct Sizes {
   uint32_t grid = 1, block = 1;
   size_t in = 1, out = 1;  // words
@@ -148,6 +187,37 @@ TEST_CASE("rows of a block are one stream of memory", "[streams]") {
     for (const char* target : {"native", "x86-64-v3"}) {
       INFO(threads << " threads, " << target);
       CHECK(Run(RowSums(threads), {.target = *lowering::ResolveTarget(target)}, sizes, {}) == plain);
+    }
+  }
+}
+
+TEST_CASE("stores of several registers go upwards", "[streams]") {
+  for (const char* target : {"x86-64-v4", "x86-64-v3"}) {
+    INFO(target);
+    for (const std::string& ptx : {Scaled(""), AddToRows(4, 256), RowSums(256)}) {
+      const std::vector<int> offsets = StoresIn(CodeOf(ptx, lowering::Jit::Stage::kAssembly, target));
+      REQUIRE(offsets.size() > 1);
+      const int lowest = std::ranges::min(offsets);  // where the store begins, and one in another branch
+      CHECK(offsets[0] == lowest);
+      for (size_t n = 1; n < offsets.size(); ++n)
+        CHECK((offsets[n] > offsets[n - 1] || offsets[n] == lowest));
+    }
+  }
+}
+
+TEST_CASE("trips over rows of a block walk through memory once", "[streams]") {
+  const std::vector<int> offsets =
+      StoresIn(CodeOf(AddToRows(4, 256), lowering::Jit::Stage::kAssembly, "x86-64-v4"));
+  CHECK(std::ranges::is_sorted(offsets));
+  for (const uint32_t threads : {32u, 64u, 96u, 128u, 256u, 512u, 1024u}) {
+    for (const uint32_t trips : {1u, 2u, 4u, 7u}) {
+      const Sizes sizes{.grid = 3, .block = threads, .in = 3, .out = size_t{3} * trips * threads};
+      const std::string ptx = AddToRows(trips, threads);
+      const std::vector<uint32_t> plain = Run(ptx, {.lane_width = 1}, sizes, {});
+      for (const char* target : {"native", "x86-64-v3"}) {
+        INFO(threads << " threads, " << trips << " trips, " << target);
+        CHECK(Run(ptx, {.target = *lowering::ResolveTarget(target)}, sizes, {}) == plain);
+      }
     }
   }
 }

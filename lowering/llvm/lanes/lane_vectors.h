@@ -173,7 +173,8 @@ class LaneVectors {
   llvm::Value* GoesOn(ir::BlockId head, unsigned trips);
   llvm::Value* BytesOf(ir::ValueId step, int64_t factor, std::span<const ir::ValueId> factors,
                        unsigned trips);
-  void PrefetchLines(llvm::Value* pointer, unsigned length);
+  static constexpr unsigned kFirstCache = 3, kSecondCache = 2;  // LLVM's localities
+  void PrefetchLines(llvm::Value* pointer, unsigned length, unsigned locality = kFirstCache);
   void PrefetchNextRows(llvm::Value* pointer, const ir::Inst& load, unsigned length);
   llvm::Value* BytesToNextRows(const ir::Inst& load, unsigned length);
   llvm::Value* BytesToNextPage(const ir::Inst& load);

@@ -258,7 +258,7 @@ namespace {
 std::optional<BlockId> WideBlock(const FunctionEmitter& e, const LaneRegion& region) {
   if (region.levels.size() == 2) {
     const LaneRegion::Level& loop = region.levels[1];
-    if (loop.items.size() != 1 || loop.leaves_together) return std::nullopt;
+    if (loop.items.size() != 1) return std::nullopt;
     return loop.items[0].block;
   }
   const uint32_t* threads = e.f.required_threads;
@@ -335,6 +335,9 @@ unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigne
   const std::optional<BlockId> wide = WideBlock(e, region);
   if (!wide) return 0;
   const BlockId loop = *wide;
+  // Where all lanes take the same trips, other vectors do as well, but for the order of memory.
+  const bool goes_on = GoesOnByRows(e, region, loop, row);
+  if (region.levels.size() == 2 && region.levels[1].leaves_together && !goes_on) return 0;
   size_t outside = 0;
   for (BlockId block : region.blocks) {
     if (block == loop) continue;
@@ -351,7 +354,7 @@ unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigne
   if (!kept) return 0;
   const TargetTraits& traits = e.m.traits;
   size_t bytes = traits.vector_bytes * (RegistersOf(traits) - kScratchRegisters);
-  if (region.levels.size() == 1 || GoesOnByRows(e, region, loop, row)) {
+  if (region.levels.size() == 1 || goes_on) {
     bytes = std::max(bytes, kMaxBytesOfRows);
   } else if (GoesFar(e, region, loop)) {
     bytes = std::max(bytes, std::min(2 * bytes, kMaxBytesOfRows));

@@ -105,11 +105,11 @@ Value LaneVectors::BytesOf(ValueId step, int64_t factor, std::span<const ValueId
   return multiply(step) && std::ranges::all_of(factors, multiply) ? bytes : nullptr;
 }
 
-void LaneVectors::PrefetchLines(Value pointer, unsigned length) {
+void LaneVectors::PrefetchLines(Value pointer, unsigned length, unsigned locality) {
   for (unsigned line = 0; line < length; line += 64) {
     Value at = b.CreateConstGEP1_64(b.getInt8Ty(), pointer, line);
     b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                      {at, b.getInt32(0), b.getInt32(3), b.getInt32(1)});
+                      {at, b.getInt32(0), b.getInt32(locality), b.getInt32(1)});
   }
 }
 
@@ -163,7 +163,8 @@ Value LaneVectors::BytesToNextPage(const ir::Inst& load) {
   return b.getInt64(static_cast<uint64_t>(*bytes));
 }
 
-// Without a branch: the last block prefetches what it was asked for.
+// Without a branch: the last block prefetches what it was asked for. Into the second cache: a block's lines
+// are more at once than what the first one waits for, and this block's stores wait behind them.
 void LaneVectors::PrefetchAhead(Value pointer, unsigned length, Value bytes) {
   if (bytes == nullptr) return;
   CurrentStep::Scope scope(e.step, ScalarStep());
@@ -171,7 +172,7 @@ void LaneVectors::PrefetchAhead(Value pointer, unsigned length, Value bytes) {
   Value blocks = e.body.Field(offsetof(ptx2cpu_block, nctaid), b.getInt32Ty(), "nctaid.x");
   Value goes_on = b.CreateICmpULT(b.CreateAdd(block, b.getInt32(1)), blocks);
   bytes = b.CreateSelect(goes_on, bytes, b.getInt64(0));
-  PrefetchLines(b.CreateGEP(b.getInt8Ty(), pointer, bytes), length);
+  PrefetchLines(b.CreateGEP(b.getInt8Ty(), pointer, bytes), length, kSecondCache);
 }
 
 void LaneVectors::PrefetchNextBlock(const ir::Inst& load, Value pointer, unsigned length) {

@@ -24,6 +24,7 @@
 #include "lowering/llvm/output/long_functions.h"
 #include "lowering/llvm/output/mask_words.h"
 #include "lowering/llvm/output/matrix_rows.h"
+#include "lowering/llvm/output/order_stores.h"
 #include "lowering/llvm/output/rare_blocks.h"
 #include "lowering/llvm/output/register_pressure.h"
 #include "lowering/llvm/output/unrolling.h"
@@ -68,7 +69,8 @@ constexpr std::string_view kFull =
     "function<eager-inv>("
     "  loop-simplify,lcssa,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<O3>,"
     "  sroa<modify-cfg>,narrow-known-masks,load-rows-by-distance,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "  join-stores,join-trees,early-cse<memssa>,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
+    "  join-stores,join-trees,early-cse<memssa>,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs,"
+    "  order-stores"
     "),globaldce";
 
 // Ahead of cutting functions: so that few variables are in memory, and that blocks lie between loops.
@@ -113,6 +115,8 @@ bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
     passes.addPass(JoinStores());
   } else if (name == "join-trees") {
     passes.addPass(JoinTrees());
+  } else if (name == "order-stores") {
+    passes.addPass(OrderStores());
   } else if (name == "narrow-known-masks") {
     passes.addPass(NarrowKnownMasks());
   } else if (name == "load-rows-by-distance") {
