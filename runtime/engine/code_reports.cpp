@@ -27,7 +27,7 @@ profile::CodeRow RowOf(const CompileRequest& request, const ModuleOptions& optio
   row.collapse = static_cast<uint32_t>(options.collapse);
   row.lane_width = options.lane_width;
   row.alignment = static_cast<uint32_t>(request.alignment.value_or(options.alignment));
-  row.matrix_sums = static_cast<uint32_t>(lowering::MatrixSumsWanted());
+  row.matrix_sums = static_cast<uint32_t>(options.matrix_sums.value_or(lowering::MatrixSumsWanted()));
   row.milliseconds = compiled.milliseconds;
   return row;
 }

@@ -70,7 +70,7 @@ lowering::CodeOptions KernelCompiler::CodeOptionsOf(const CompileRequest& reques
           .collapse = options_.collapse,
           .checks = options_.checks,
           .counts = request.counts,
-          .matrix_sums = lowering::MatrixSumsWanted()};
+          .matrix_sums = options_.matrix_sums.value_or(lowering::MatrixSumsWanted())};
 }
 
 KernelCompiler::Keys KernelCompiler::KeysOf(const CompileRequest& request) {

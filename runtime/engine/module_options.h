@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "lowering/forms.h"
 #include "lowering/llvm/module/emit_options.h"
@@ -22,6 +23,7 @@ struct ModuleOptions {
   lowering::AlignmentChecks alignment = AlignmentChecksWanted();
   uint32_t checks = check::WantedKinds();  // PTX2CPU_CHECKS_*: code that reports what it accesses
   uint32_t lane_width = 0;                 // as in lowering::JitOptions
+  std::optional<lowering::MatrixSums> matrix_sums = {};  // none: MatrixSumsWanted
 
   // Which kernels have quick code first, in LLVM instructions. Of scalar code: the best takes 10 ms more or
   // longer (0.1 ms each, 0.01 for the scalar code, measured by tools/bench's `translation`).

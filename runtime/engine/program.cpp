@@ -29,6 +29,9 @@ Status CheckOptions(const LoadOptions& options) {
                 "LoadOptions::collapse is auto, flat or hierarchical, not '" + options.collapse + "'");
   }
   if (options.opt_level > 3) return Fail(ErrorCode::kUsage, "LoadOptions::opt_level is 0 to 3");
+  if (!options.matrix_sums.empty() && options.matrix_sums != "recorded" && options.matrix_sums != "chained")
+    return Fail(ErrorCode::kUsage,
+                "LoadOptions::matrix_sums is recorded, chained or empty, not '" + options.matrix_sums + "'");
   if (!lowering::IsLaneWidth(options.width))
     return Fail(ErrorCode::kUsage, "LoadOptions::width is 1, 4, 8, 16, 32, 64, or 0 for what suits a loop");
   return {};
@@ -56,6 +59,8 @@ void Program::State::Add(rt::ModuleSource source) {
   source.options.optimisation = static_cast<int>(options.opt_level);
   source.options.lane_width = options.width;
   if (!options.checks) source.options.checks = 0;
+  if (options.matrix_sums == "recorded") source.options.matrix_sums = lowering::MatrixSums::kRecorded;
+  if (options.matrix_sums == "chained") source.options.matrix_sums = lowering::MatrixSums::kChained;
   if (options.check_alignment) source.options.alignment = lowering::AlignmentChecks::kAtAccess;
   if (options.collapse == "flat") source.options.collapse = lowering::CollapseForm::kFlat;
   if (options.collapse == "hierarchical") source.options.collapse = lowering::CollapseForm::kHierarchical;

@@ -63,6 +63,7 @@ Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers,
                        bool checked) {
   LoadOptions options;
   options.checks = checked;
+  options.matrix_sums = problem.matrix_sums;
   const Program program =
       TRY(Program::Load(setting.suite + "/bin/" + std::string(row.family) + ".fatbin", options));
   std::map<std::string, Kernel> kernels;

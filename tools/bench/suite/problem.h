@@ -102,6 +102,7 @@ struct Problem {
   bool doubles = false;                       // flops are of doubles
   std::string size = {};                      // for tables, "2048 x 2048"
   std::optional<MatrixProduct> product = {};  // if it is one
+  std::string matrix_sums = {};               // LoadOptions::matrix_sums of ours
 
   template <typename T>
   Argument Value(T value) {

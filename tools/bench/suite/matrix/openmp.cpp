@@ -71,6 +71,9 @@ void MmaTf32(const Data& data) {
   Product<float>(data.Get<const float*>(0), data.Get<const float*>(1), data.Get<float*>(2),
                  data.Get<uint32_t>(3), [](float value) { return value; });
 }
+void ChainedF16(const Data& data) { MmaF16(data); }
+void ChainedBf16(const Data& data) { MmaBf16(data); }
+void ChainedTf32(const Data& data) { MmaTf32(data); }
 void MmaS8(const Data& data) {
   Product<int16_t>(data.Get<const int8_t*>(0), data.Get<const int8_t*>(1), data.Get<int32_t*>(2),
                    data.Get<uint32_t>(3), [](int8_t value) { return int16_t{value}; });

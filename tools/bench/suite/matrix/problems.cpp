@@ -35,7 +35,8 @@ std::vector<uint8_t> Elements(ElementType type, uint32_t n, uint32_t seed) {
   return bytes;
 }
 
-Problem Product(std::string kernel, ElementType type, Size size) {
+// Sums of floats with the bits of an H100, or by chains of multiply-adds.
+Problem Product(std::string kernel, ElementType type, Size size, std::string sums = "recorded") {
   const uint32_t n = size == Size::kFull ? 1024 : kSide;
   Problem problem{.flops = 2.0 * n * n * n, .size = fmt::format("{0} x {0}, tile 128 x 128", n)};
   const Argument a = problem.In(Elements(type, n, 1)), b = problem.In(Elements(type, n, 2));
@@ -44,6 +45,7 @@ Problem Product(std::string kernel, ElementType type, Size size) {
   const Argument side = problem.Value(n), bytes = problem.Value(n * BytesOf(type));
   problem.Launch(std::move(kernel), {n / kSide, n / kSide}, {kThreads}, {a, b, c, side, bytes});
   problem.product = MatrixProduct{type, n, a, b, c};
+  problem.matrix_sums = std::move(sums);
   return problem;
 }
 
@@ -52,6 +54,9 @@ Problem Product(std::string kernel, ElementType type, Size size) {
 Problem MmaF16(Size size) { return Product("mma_f16", ElementType::kF16, size); }
 Problem MmaBf16(Size size) { return Product("mma_bf16", ElementType::kBF16, size); }
 Problem MmaTf32(Size size) { return Product("mma_tf32", ElementType::kTF32, size); }
+Problem ChainedF16(Size size) { return Product("mma_f16", ElementType::kF16, size, "chained"); }
+Problem ChainedBf16(Size size) { return Product("mma_bf16", ElementType::kBF16, size, "chained"); }
+Problem ChainedTf32(Size size) { return Product("mma_tf32", ElementType::kTF32, size, "chained"); }
 Problem MmaS8(Size size) { return Product("mma_s8", ElementType::kS8, size); }
 
 }  // namespace ptx2cpu::suite
