@@ -37,7 +37,7 @@ struct LoadOptions {
                                   // thread, and no later access runs
   unsigned width = 0;             // threads that a vector holds: 1, 4, 8, 16, 32 or 64; 0: chosen per loop
   bool checks = true;            // what PTX2CPU_CHECK asks for; false: this program's kernels are not checked
-  std::string matrix_sums = {};  // recorded or chained (README.md); empty: as PTX2CPU_MATRIX_SUMS says
+  std::string matrix_sums = {};  // recorded or chained (README.md); empty: as PTX2CPU_MATRIX_SUMS has it
 };
 
 struct Extent {
