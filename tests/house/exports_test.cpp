@@ -57,7 +57,8 @@ TEST_CASE("exports are in *_api.cpp, and nothing else is there") {
         Face{"libraries/blas", "cublas.api", 15}, Face{"libraries/fft", "cufft.api", 25},
         Face{"libraries/rand", "curand.api", 15}, Face{"libraries/ml", "nvml.api", 25},
         Face{"libraries/sparse", "cusparse.api", 100}, Face{"libraries/solver", "cusolver.api", 40},
-        Face{"libraries/lt", "cublaslt.api", 35}, Face{"libraries/nccl", "nccl.api", 35},
+        Face{"libraries/mg", "cusolvermg.api", 18}, Face{"libraries/lt", "cublaslt.api", 35},
+        Face{"libraries/nccl", "nccl.api", 35},
         Face{"libraries/dnn", "cudnn.api", 90}}) {  // and those of descriptors.def
     const std::set<std::string> table = NamesOf(fs::path(face) / file);
     REQUIRE(table.size() > least);

@@ -15,6 +15,7 @@ struct ptx2cpu::cuda::cusolverDnContext {
   CUstream stream = nullptr;
   cusolverDeterministicMode_t deterministic = CUSOLVER_DETERMINISTIC_RESULTS;
   cusolverMathMode_t math = CUSOLVER_DEFAULT_MATH;
+  cudaEmulationStrategy_t emulation = CUDA_EMULATION_STRATEGY_DEFAULT;
 };
 
 namespace ptx2cpu::cusolver {

@@ -108,15 +108,45 @@ cusolverStatus_t Laswp(const char* name, cusolverDnHandle_t h, int n, T* a, int 
 }
 
 // Systems that the original solves with factors of lower precision and refinement: here with factors of the
-// precision of the result, without a refinement, which is what 0 iterations mean.
+// precision of the result, without a refinement, which is what 0 iterations mean. The matrix remains as it
+// is, as where a refinement converges.
+template <typename T>
+void CopyColumns(int rows, int columns, const T* from, int ld_from, T* to, int ld_to) {
+  for (int j = 0; j < columns; ++j) std::copy_n(from + int64_t{j} * ld_from, rows, to + int64_t{j} * ld_to);
+}
+template <typename T>
+std::unique_ptr<T[]> CopyOf(int rows, int columns, const T* from, int ld) {
+  auto copy = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(std::max(1, rows)) *
+                                                  static_cast<size_t>(std::max(1, columns)));
+  CopyColumns(rows, columns, from, ld, copy.get(), std::max(1, rows));
+  return copy;
+}
+// `pivots` null: they are not reported. LAPACK's info.
+template <typename T>
+int SolveSystem(int n, int columns, const T* a, int lda, int* pivots, const T* b, int ldb, T* x, int ldx) {
+  const auto factor = CopyOf(n, n, a, lda);
+  std::vector<int> own(static_cast<size_t>(n));
+  int* const order = pivots == nullptr ? own.data() : pivots;
+  const int info = Lu(n, n, factor.get(), std::max(1, n), order);
+  if (info != 0) return info;
+  CopyColumns(n, columns, b, ldb, x, ldx);
+  SolveLu<T>(CUBLAS_OP_N, n, columns, factor.get(), std::max(1, n), order, x, ldx);
+  return 0;
+}
+// The least squares of B - A X.
+template <typename T>
+int SolveLeastSquares(int m, int n, int columns, const T* a, int lda, const T* b, int ldb, T* x, int ldx) {
+  const auto factor = CopyOf(m, n, a, lda), right = CopyOf(m, columns, b, ldb);
+  const int ld = std::max(1, m);
+  const int info = WithWork<"gels", T>('N', m, n, columns, factor.get(), ld, right.get(), ld);
+  if (info == 0) CopyColumns(n, columns, right.get(), ld, x, ldx);
+  return info;
+}
+
 template <typename T>
 cusolverStatus_t GesvSize(const char*, cusolverDnHandle_t h, int n, int columns, T*, int lda, int*, T*,
                           int ldb, T*, int ldx, void*, size_t* size) {
   return ReportSize(h, size);
-}
-template <typename T>
-void CopyColumns(int rows, int columns, const T* from, int ld_from, T* to, int ld_to) {
-  for (int j = 0; j < columns; ++j) std::copy_n(from + int64_t{j} * ld_from, rows, to + int64_t{j} * ld_to);
 }
 template <typename T>
 cusolverStatus_t Gesv(const char* name, cusolverDnHandle_t h, int n, int columns, T* a, int lda, int* pivots,
@@ -125,16 +155,8 @@ cusolverStatus_t Gesv(const char* name, cusolverDnHandle_t h, int n, int columns
                                            LeadingIs(ldx, n), iterations != nullptr))
     return wrong;
   *iterations = 0;
-  return OnStreamAndWait(h, name, [=] {
-    std::vector<int> own(static_cast<size_t>(n));
-    int* const order = pivots == nullptr ? own.data() : pivots;
-    const int state = Lu(n, n, a, lda, order);
-    if (state == 0) {
-      CopyColumns(n, columns, b, ldb, x, ldx);
-      SolveLu<T>(CUBLAS_OP_N, n, columns, a, lda, order, x, ldx);
-    }
-    Note(info, state);
-  });
+  return OnStreamAndWait(h, name,
+                         [=] { Note(info, SolveSystem<T>(n, columns, a, lda, pivots, b, ldb, x, ldx)); });
 }
 template <typename T>
 cusolverStatus_t GelsSize(const char*, cusolverDnHandle_t h, int, int, int, T*, int, T*, int, T*, int, void*,
@@ -148,13 +170,8 @@ cusolverStatus_t Gels(const char* name, cusolverDnHandle_t h, int m, int n, int 
                                            LeadingIs(ldb, m), LeadingIs(ldx, n), iterations != nullptr))
     return wrong;
   *iterations = 0;
-  return OnStreamAndWait(h, name, [=] {
-    std::vector<T> right(static_cast<size_t>(std::max(1, m)) * static_cast<size_t>(columns));
-    CopyColumns(m, columns, b, ldb, right.data(), std::max(1, m));
-    const int state = WithWork<"gels", T>('N', m, n, columns, a, lda, right.data(), std::max(1, m));
-    if (state == 0) CopyColumns(n, columns, right.data(), std::max(1, m), x, ldx);
-    Note(info, state);
-  });
+  return OnStreamAndWait(h, name,
+                         [=] { Note(info, SolveLeastSquares<T>(m, n, columns, a, lda, b, ldb, x, ldx)); });
 }
 
 template <typename T>

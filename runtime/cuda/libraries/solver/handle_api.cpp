@@ -86,6 +86,15 @@ cusolverStatus_t cusolverDnSetMathMode(cusolverDnHandle_t handle, cusolverMathMo
 cusolverStatus_t cusolverDnGetMathMode(cusolverDnHandle_t handle, cusolverMathMode_t* mode) {
   return libraries::Read(Check(handle, mode != nullptr), handle, &cusolverDnContext::math, mode);
 }
+// Nothing is emulated: results have the precision that is asked for.
+cusolverStatus_t cusolverDnSetEmulationStrategy(cusolverDnHandle_t handle, cudaEmulationStrategy_t strategy) {
+  const bool right = strategy >= CUDA_EMULATION_STRATEGY_DEFAULT && strategy <= CUDA_EMULATION_STRATEGY_EAGER;
+  return libraries::Write(Check(handle, right), handle, &cusolverDnContext::emulation, strategy);
+}
+cusolverStatus_t cusolverDnGetEmulationStrategy(cusolverDnHandle_t handle,
+                                                cudaEmulationStrategy_t* strategy) {
+  return libraries::Read(Check(handle, strategy != nullptr), handle, &cusolverDnContext::emulation, strategy);
+}
 cusolverStatus_t cusolverGetProperty(libraryPropertyType type, int* value) {
   if (value == nullptr || type < MAJOR_VERSION || type > PATCH_LEVEL) return CUSOLVER_STATUS_INVALID_VALUE;
   const Release release = ThisRelease();

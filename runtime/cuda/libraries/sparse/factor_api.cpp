@@ -1,26 +1,8 @@
 // What incomplete factorisations note, and the structure of sums.
-#include "runtime/cuda/libraries/sparse/factor.h"
+#include "runtime/cuda/libraries/sparse/info.h"
 #include "runtime/cuda/libraries/sparse/sum.h"
 
 namespace ptx2cpu::cusparse {
-
-namespace {
-
-template <typename Info>
-cusparseStatus_t Destroy(Info* info) {
-  delete info;
-  return CUSPARSE_STATUS_SUCCESS;
-}
-template <typename Info>
-cusparseStatus_t ReportZero(cusparseHandle_t handle, Info* info, int* position) {
-  if (const cusparseStatus_t wrong = CheckNamed(handle, info != nullptr, position != nullptr)) return wrong;
-  if (info->pivot == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;  // never analysed
-  if (libraries::Synchronize(handle->stream) != CUDA_SUCCESS) return CUSPARSE_STATUS_EXECUTION_FAILED;
-  *position = info->pivot->zero.load();
-  return *position < 0 ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_ZERO_PIVOT;
-}
-
-}  // namespace
 
 cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t* info) { return Create(info); }
 cusparseStatus_t cusparseDestroyCsrilu02Info(csrilu02Info_t info) { return Destroy(info); }

@@ -1,0 +1,2 @@
+// The table (cusolvermg.api) has no families.
+#pragma once
