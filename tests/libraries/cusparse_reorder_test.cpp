@@ -1,5 +1,5 @@
 // cuSPARSE: pruning, rows without small elements, sorting and its inverse, colouring, systems with five
-// diagonals, host results of captured calls.
+// diagonals.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -243,36 +243,4 @@ TEMPLATE_TEST_CASE("cusparse: gpsvInterleavedBatch solves systems with five diag
     for (size_t i = 0; i < x.size(); ++i) CheckClose(b[i], x[i], 500 * kTolerance<T>);
     CHECK(solve(1) == CUSPARSE_STATUS_INVALID_VALUE);
   }
-}
-
-TEST_CASE("cusparse: a captured call writes its host result where the graph runs") {
-  const Sparse sparse;
-  std::vector<int> indices = {1, 3};
-  std::vector<float> values = {2, 3}, dense = {1, 10, 100, 1000};
-  cusparseSpVecDescr_t x = nullptr;
-  REQUIRE(Cusparse().Call("cusparseCreateSpVec", &x, int64_t{4}, int64_t{2},
-                          static_cast<void*>(indices.data()), static_cast<void*>(values.data()),
-                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F) == 0);
-  const cusparseDnVecDescr_t y = VectorOf(dense);
-  cudaStream_t stream = nullptr;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  float result = -1;
-  REQUIRE(cudart::cudaStreamCreate(&stream) == cudaSuccess);
-  REQUIRE(sparse("SetStream", stream) == 0);
-  REQUIRE(cudart::cudaStreamBeginCapture(stream, cudaStreamCaptureMode{}) == cudaSuccess);
-  REQUIRE(sparse("SpVV", CUSPARSE_OPERATION_NON_TRANSPOSE, x, y, static_cast<void*>(&result), CUDA_R_32F,
-                 (void*)nullptr) == 0);
-  REQUIRE(cudart::cudaStreamEndCapture(stream, &graph) == cudaSuccess);
-  CHECK(result == -1);
-  REQUIRE(cudart::cudaGraphInstantiateWithFlags(&exec, graph, 0) == cudaSuccess);
-  REQUIRE(cudart::cudaGraphLaunch(exec, stream) == cudaSuccess);
-  REQUIRE(cudart::cudaStreamSynchronize(stream) == cudaSuccess);
-  CHECK(result == 3020);
-  cudart::cudaGraphExecDestroy(exec);
-  cudart::cudaGraphDestroy(graph);
-  REQUIRE(sparse("SetStream", cudaStream_t{}) == 0);
-  cudart::cudaStreamDestroy(stream);
-  Cusparse().Call("cusparseDestroySpVec", x);
-  Destroy(y);
 }
