@@ -3,6 +3,7 @@
 #pragma once
 
 #include <numeric>
+#include <tuple>
 
 #include "runtime/cuda/libraries/sparse/prune.h"
 
@@ -71,8 +72,8 @@ cusparseStatus_t SortRows(const char* name, cusparseHandle_t h, int m, int n, in
     std::vector<int>& p = *order;
     std::iota(p.begin(), p.end(), 0);
     for (int i = 0; i < m; ++i) {
-      std::stable_sort(p.begin() + (offsets[i] - base), p.begin() + (offsets[i + 1] - base),
-                       [&](int a, int b) { return columns[a] < columns[b]; });
+      std::sort(p.begin() + (offsets[i] - base), p.begin() + (offsets[i + 1] - base),
+                [&](int a, int b) { return std::tie(columns[a], a) < std::tie(columns[b], b); });
     }
     const std::vector<int> old_columns(columns, columns + nnz);
     const std::vector<T> old_values(values, values + nnz);
@@ -135,7 +136,8 @@ cusparseStatus_t Colour(const char* name, cusparseHandle_t h, int m, int nnz, co
         if (order == nullptr) return;
         // Rows of one colour are neighbours in this order.
         std::iota(order, order + m, 0);
-        std::stable_sort(order, order + m, [&](int i, int j) { return colour[i] < colour[j]; });
+        std::sort(order, order + m,
+                  [&](int i, int j) { return std::tie(colour[i], i) < std::tie(colour[j], j); });
       });
 }
 
