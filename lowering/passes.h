@@ -126,11 +126,14 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
 Status MergeSlots(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes blocks: each yield becomes a resume point of the block.
 Status MakeBlocksResumable(ir::Module& module, ir::Function& f, const PassOptions& options);
+// One slot for values that are never needed at the same time, where there are many and branches are
+// divergent.
+Status ShareSlotsOfArms(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Divergent branches become their arms, one after the other, each run by its own lanes.
 Status SequenceDivergentArms(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Warp-level code between which lanes only compute becomes one block, without slots in between.
 Status JoinWarpCode(ir::Module& module, ir::Function& f, const PassOptions& options);
-// One slot for values that are never needed at the same time, where there are many.
+// The same elsewhere.
 Status ShareSlots(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loops at the head of a region that are the same for all threads of the block run once.
 Status ComputeOnce(ir::Module& module, ir::Function& f, const PassOptions& options);

@@ -91,6 +91,8 @@ constexpr std::array kPasses = {
         "make-blocks-resumable", MakeBlocksResumable, Phase::kCollapsed, For::kBlocks, On::kKernels,
         "needs the loops over warps; before the next pass, since threads run for themselves until there are "
         "resume points"},
+    PassEntry{"share-slots-of-arms", ShareSlotsOfArms, Phase::kCollapsed, For::kRegions, On::kKernels,
+              "before the next pass, after which a warp's code is no longer that of one lane"},
     PassEntry{"sequence-divergent-arms", SequenceDivergentArms, Phase::kCollapsed, For::kRegions,
               On::kKernels,
               "the second half of mask-divergent-arms: lanes that wait are kept in slots, and loops over "
@@ -110,6 +112,8 @@ constexpr std::array kPasses = {
     PassEntry{
         "make-lanes-resumable", MakeLanesResumable, Phase::kCollapsed, For::kLanes, On::kKernels,
         "needs barriers and collectives alone in their blocks; accepts any graph, so it needs no other pass"},
+    PassEntry{"share-slots-of-lanes", ShareSlots, Phase::kCollapsed, For::kLanes, On::kKernels,
+              "after the pass before, which gives each value that lives across a suspension its own"},
 };
 
 bool Concerns(const PassEntry& pass, const ir::Function& f) {

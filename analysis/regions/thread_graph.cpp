@@ -1,5 +1,7 @@
 #include "analysis/regions/thread_graph.h"
 
+#include <algorithm>
+
 namespace ptx2cpu::analysis {
 
 using ir::BlockId;
@@ -29,8 +31,19 @@ ThreadGraph::ThreadGraph(const ir::Function& f) : successors(f.blocks.size()), p
     successors[from.index].push_back(to);
     predecessors[to.index].push_back(from);
   };
-  for (BlockId block : ir::ReversePostOrder(f)) {
+  const std::vector<BlockId> order = ir::ReversePostOrder(f);
+  const auto resume =
+      std::ranges::find(order, Opcode::kResume, [&](BlockId block) { return f.terminator(block).op; });
+  for (BlockId block : order) {
     const ir::Inst& end = f.terminator(block);
+    if (end.op == Opcode::kResume) {
+      connect(block, end.edges[0].to);
+      continue;
+    }
+    if (end.op == Opcode::kSuspend) {
+      connect(block, f.terminator(*resume).edges[end.attrs.index].to);
+      continue;
+    }
     if (!BeginsTurns(end.op)) {
       for (const ir::Edge& edge : end.edges) connect(block, edge.to);
       continue;

@@ -1,5 +1,6 @@
 // The control-flow graph of a collapsed function as one thread runs it: a loop over lanes or warps leads into
-// its region, and the region's ends lead to what follows the loop. Reads IR only.
+// its region, and the region's ends lead to what follows the loop. A thread that suspends continues at its
+// resume point. Reads IR only.
 #pragma once
 
 #include <vector>

@@ -42,7 +42,7 @@ std::vector<BlockId> ArmSequencer::Meets(const std::vector<BlockId>& branches, B
   }
   std::vector<BlockId> meets;
   for (BlockId block : ir::ReversePostOrder(f_)) {
-    bool settled = block.index < settled_.size() && settled_[block.index];
+    bool settled = block.index < depth_.size() && depth_[block.index] != 0;
     if (block == join || settled || entries[block.index] < 2) continue;
     if (std::ranges::find(arms, block) != arms.end()) meets.push_back(block);
   }

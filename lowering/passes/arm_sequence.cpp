@@ -9,7 +9,15 @@ using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
 
-void ArmSequencer::Build(BlockId branch, BlockId join, const std::vector<BlockId>& arms) {
+const ArmSequencer::SlotsOfDepth& ArmSequencer::SlotsFor(uint32_t depth) {
+  while (slots_.size() < depth) {
+    const uint32_t arrived = NewSlot();
+    slots_.push_back({arrived, NewSlot()});
+  }
+  return slots_[depth - 1];
+}
+
+void ArmSequencer::Build(BlockId branch, BlockId join, const std::vector<BlockId>& arms, uint32_t depth) {
   const ir::Inst old = f_.terminator(branch);
   BlockId first = old.edges[0].to, second = old.edges[1].to;
   ir::Builder b = Replace(branch);
@@ -17,7 +25,8 @@ void ArmSequencer::Build(BlockId branch, BlockId join, const std::vector<BlockId
     b.Br(join);
     return;
   }
-  Plan plan{old.at, NewSlot(), 0, join, Place("arms_meet"), {}, Place("rejoin")};
+  const auto [arrived, pending] = SlotsFor(depth);
+  Plan plan{old.at, arrived, pending, join, Place("arms_meet"), {}, Place("rejoin")};
   ValueId live = b.Inst1(Opcode::kLiveMask, Type::kVoid, {});
   ValueId takers = b.Inst1(Opcode::kBallot, Type::kVoid, {old.operands[0], live}, {.flags = ir::kLegacy});
   ValueId others = Without(b, live, takers);
@@ -30,7 +39,6 @@ void ArmSequencer::Build(BlockId branch, BlockId join, const std::vector<BlockId
     plan.next = plan.rejoin;
     b.SlotStore(plan.arrived, others);
   } else {
-    plan.pending = NewSlot();
     b.SlotStore(plan.arrived, b.Const(Type::kI32, 0));
     b.SlotStore(plan.pending, others);
     otherwise = BuildSecond(plan, second);

@@ -47,7 +47,12 @@ class ArmSequencer {
     uint32_t arrived = 0, pending = 0;  // slots
     BlockId join, meet, next, rejoin;
   };
-  void Build(BlockId branch, BlockId join, const std::vector<BlockId>& arms);
+  // Branches that are not within each other's arms have the same slots. Depth 1: no other is in its arms.
+  struct SlotsOfDepth {
+    uint32_t arrived, pending;
+  };
+  const SlotsOfDepth& SlotsFor(uint32_t depth);
+  void Build(BlockId branch, BlockId join, const std::vector<BlockId>& arms, uint32_t depth);
   // The way through the second arm; returns the block that enters it when no lane takes the first.
   BlockId BuildSecond(Plan& plan, BlockId second);
   // Arms lead to `meet` instead of the join, and to `next` when all their lanes have exited; true when they
@@ -87,7 +92,9 @@ class ArmSequencer {
   std::optional<ClosedArms> closed_;
   std::vector<bool> in_arm_, last_;  // last_: loops in which all lanes end
   std::vector<BlockId> guests_;      // wait for the branch in whose arms they are
-  std::vector<bool> settled_;        // of arms that have been built
+  std::vector<uint32_t>
+      depth_;  // by block: of the outermost branch built so far in whose arms it is; 0: none
+  std::vector<SlotsOfDepth> slots_;  // of depths 1, 2, ...
   bool exits_ = false;               // lanes may end before others
   std::vector<BlockId> lost_;        // where inner branches go that no lane has come through
 };

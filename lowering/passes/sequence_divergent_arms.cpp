@@ -102,14 +102,16 @@ void ArmSequencer::Sequence(BlockId branch) {
   BlockId join{arms->join};
   if (join.index == f_.blocks.size()) join = CommonEnd(arms->blocks);
   size_t count = f_.blocks.size();
+  depth_.resize(count);
+  uint32_t depth = 1;
+  for (BlockId block : arms->blocks) depth = std::max(depth, depth_[block.index] + 1);
   if (guests.empty() && !Overlap(branch, join)) {
-    Build(branch, join, arms->blocks);
+    Build(branch, join, arms->blocks, depth);
   } else {
     Gather(branch, guests, join, arms->blocks);
   }
-  settled_.resize(f_.blocks.size());
-  for (BlockId block : arms->blocks) settled_[block.index] = true;
-  for (size_t b = count; b < f_.blocks.size(); ++b) settled_[b] = true;
+  for (BlockId block : arms->blocks) depth_[block.index] = depth;
+  depth_.resize(f_.blocks.size(), depth);
 }
 
 // Lanes of both ways reach one block before the arms meet.

@@ -8,14 +8,16 @@
 // Unrolled code has a value of its own for each copy of a loop's body, and collapsing gives each its own
 // array for all threads of the block: thousands of arrays where a cache holds a hundred. Two slots interfere
 // where one is live when the other is stored (Chaitin); the slots are coloured in the order of the code. What
-// is live is asked for a single thread, as in merge_slots.cpp. Slots of one turn of a warp are registers
-// later and stay as they are.
+// is live is asked for a single thread, as in merge_slots.cpp: it runs one arm of a divergent branch, so that
+// this is asked before lanes wait for those of the other arm. Slots of one turn of a warp are registers later
+// and stay as they are; so do those in which lanes that suspend and what they wait for exchange values.
 #include <algorithm>
 #include <set>
 
 #include "analysis/lanes/slots_of_turn.h"
 #include "analysis/regions/slot_liveness.h"
 #include "ir/function.h"
+#include "ir/verify/verify.h"
 #include "lowering/passes.h"
 
 namespace ptx2cpu::lowering {
@@ -31,16 +33,15 @@ constexpr uint32_t kNone = ~0u;
 class Sharing {
  public:
   explicit Sharing(ir::Function& f) : f_(f), order_(ir::ReversePostOrder(f)), number_(f.slots.size(), kNone) {
-    const std::vector<bool> of_turn = analysis::FindSlotsOfTurn(f).is_of_turn;
+    std::vector<bool> keeps = ir::HasDivergentBranches(f) ? std::vector<bool>(f.slots.size())
+                                                          : analysis::FindSlotsOfTurn(f).is_of_turn;
+    if (f.resumes == ir::Resumes::kLanes) KeepMail(keeps);
     for (BlockId block : order_) {
-      for (ir::InstId id : f.at_block(block).insts) {
-        const ir::Inst& inst = f.at_inst(id);
-        if (inst.op != Opcode::kSlotLoad && inst.op != Opcode::kSlotStore) continue;
-        const uint32_t slot = inst.attrs.index;
-        if (number_[slot] != kNone || f.slots[slot].shape != ir::Level::kLane || of_turn[slot]) continue;
+      EachAccess(block, [&](uint32_t slot) {
+        if (number_[slot] != kNone || f.slots[slot].shape != ir::Level::kLane || keeps[slot]) return;
         number_[slot] = static_cast<uint32_t>(candidates_.size());
         candidates_.push_back(slot);
-      }
+      });
     }
   }
 
@@ -56,6 +57,21 @@ class Sharing {
 
  private:
   using Numbers = std::set<uint32_t>;
+
+  template <typename Visit>
+  void EachAccess(BlockId block, const Visit& visit) const {
+    for (ir::InstId id : f_.at_block(block).insts) {
+      const ir::Inst& inst = f_.at_inst(id);
+      if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) visit(inst.attrs.index);
+    }
+  }
+
+  void KeepMail(std::vector<bool>& keeps) const {
+    for (BlockId block : order_) {
+      if (f_.at_block(block).level == ir::Level::kLane) continue;
+      EachAccess(block, [&](uint32_t slot) { keeps[slot] = true; });
+    }
+  }
 
   void FindInterference(const analysis::SlotLiveness& liveness) {
     interferes_.resize(candidates_.size());
@@ -113,10 +129,16 @@ class Sharing {
 
 }  // namespace
 
+Status ShareSlotsOfArms(ir::Module&, ir::Function& f, const PassOptions&) {
+  if (f.resumes == ir::Resumes::kNever && ir::HasDivergentBranches(f)) Sharing(f).Run();
+  return {};
+}
+
 Status ShareSlots(ir::Module&, ir::Function& f, const PassOptions&) {
   // Elsewhere a thread continues where its graph does not lead.
-  if (f.resumes != ir::Resumes::kNever || f.parked_slot != ~0u) return {};
-  Sharing(f).Run();
+  const bool follows =
+      f.resumes == ir::Resumes::kNever ? f.parked_slot == ~0u : f.resumes == ir::Resumes::kLanes;
+  if (follows) Sharing(f).Run();
   return {};
 }
 

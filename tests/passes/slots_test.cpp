@@ -191,3 +191,61 @@ TEST_CASE("slots of unrolled code are shared", "[passes][slots]") {
   CHECK(CountSlots(Kernel(after)).count < 8);
   CheckSameMemory(module, after);
 }
+
+namespace {
+
+constexpr int kTurns = 50;
+
+// Each turn needs the value of the one before: %y0, %y1 and so on.
+std::string Turns(std::string (*turn)(const std::string& now, const std::string& next)) {
+  std::string body = "  %y0 = load i32 global %mine\n";
+  for (int n = 0; n < kTurns; ++n) body += turn(std::to_string(n), std::to_string(n + 1));
+  return body + "  store i32 global %mine, %y" + std::to_string(kTurns) + "\n  ret\n";
+}
+
+std::string Odd(const std::string& n) {
+  return "  %b" + n + " = and i32 %y" + n + ", %one\n  %p" + n + " = icmp i32 ne %b" + n + ", %zero\n  %m" +
+         n + " = ballot %p" + n + ", %full\n";
+}
+
+uint32_t SlotsAfter(const ir::Module& module, lowering::Tier tier, std::string_view pass,
+                    ir::Level shape = ir::Level::kLane) {
+  Result<ir::Module> after = AfterTier(module, tier, pass);
+  if (!after) FAIL(after.error().Render());
+  return CountOf(Kernel(*after), shape);
+}
+
+void CheckSameInTier(const ir::Module& module, lowering::Tier tier) {
+  Result<ir::Module> after = AfterTier(module, tier);
+  if (!after) FAIL(after.error().Render());
+  CheckSameMemory(module, *after);
+}
+
+}  // namespace
+
+TEST_CASE("lanes that suspend share the slots of values that are not needed at the same time",
+          "[passes][slots]") {
+  const ir::Module module = BarrierModule(Turns([](const std::string& now, const std::string& next) {
+    return Odd(now) + "  %y" + next + " = add i32 %y" + now + ", %m" + now + "\n";
+  }));
+  CHECK(SlotsAfter(module, lowering::Tier::kLanes, "make-lanes-resumable") > kTurns);
+  CHECK(SlotsAfter(module, lowering::Tier::kLanes, "") < 8);
+  CheckSameInTier(module, lowering::Tier::kLanes);
+}
+
+TEST_CASE("branches whose arms are not within each other share slots", "[passes][slots]") {
+  const ir::Module module = BarrierModule(Turns([](const std::string& now, const std::string& next) {
+    return Odd(now) + "  cond_br %p" + now + ", ^arm" + now + ", ^join" + now + "(%y" + now + ")\n^arm" +
+           now + ":\n  %s" + now + " = redux i32 add %y" + now + ", %m" + now + "\n  br ^join" + now + "(%s" +
+           now + ")\n^join" + now + "(%j" + now + ": i32):\n  %y" + next + " = add i32 %j" + now + ", %m" +
+           now + "\n";
+  }));
+  const auto slots_after = [&](std::string_view pass, ir::Level shape) {
+    return SlotsAfter(module, lowering::Tier::kWarp, pass, shape);
+  };
+  CHECK(slots_after("merge-slots", ir::Level::kLane) > kTurns);
+  CHECK(slots_after("", ir::Level::kLane) < 8);
+  // Those that are parked, that have arrived, that are next.
+  CHECK(slots_after("", ir::Level::kWarp) == slots_after("merge-slots", ir::Level::kWarp) + 3);
+  CheckSameInTier(module, lowering::Tier::kWarp);
+}
