@@ -9,7 +9,7 @@ using ir::Opcode;
 
 // Kernels beyond this are left alone: steps for each stretch on average, so that the time stays in proportion
 // where each barrier is followed by any later one; pairs of effects.
-constexpr uint64_t kMaxSteps = 3000, kMaxPairs = 1'000'000;
+constexpr uint64_t kMaxSteps = 250, kMaxPairs = 1'000'000;
 
 size_t NumberOperand(Opcode op) {
   return op == Opcode::kBarrierBlock || op == Opcode::kBarrierArrive ? 0 : 1;
