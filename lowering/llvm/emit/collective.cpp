@@ -19,14 +19,14 @@ namespace {
 
 Value Store(Site& s, Value value) {
   llvm::Type* element = value->getType()->getScalarType();
-  llvm::AllocaInst* array = s.e.body.Scratch(element, kWarpSize);
+  llvm::AllocaInst* array = s.e.body.ScratchOf(s.inst, element, kWarpSize);
   s.b.CreateAlignedStore(Broadcast(s.b, value, kWarpSize), array, llvm::Align(64));
   return array;
 }
 // For what a function of runtime/warp writes, register by register. Without a value of its whole, what it
 // held before the first part would be alive from the kernel's begin on, around each loop.
 llvm::AllocaInst* ForResults(Site& s, llvm::Type* element) {
-  llvm::AllocaInst* array = s.e.body.Scratch(element, kWarpSize);
+  llvm::AllocaInst* array = s.e.body.ScratchOf(s.inst, element, kWarpSize);
   s.b.CreateAlignedStore(llvm::Constant::getNullValue(llvm::FixedVectorType::get(element, kWarpSize)), array,
                          llvm::Align(64));
   return array;
@@ -59,32 +59,58 @@ Value KnownTiles(Site& s, size_t mask_operand) {
   return llvm::ConstantDataVector::get(s.e.m.context, *masks);
 }
 
+void FaultOf(Site& s, Value lanes, uint32_t kind) {
+  s.e.body.Fault(NonZero(s, lanes), kind, ThreadOf(s, FirstLane(s, lanes)), s.inst.at);
+}
+
+// Of lanes that name different masks.
+Value CheckEachMask(Site& s, const Members& members, Value parked) {
+  llvm::AllocaInst* same = ForResults(s, s.e.I(32));
+  Value masks = Store(s, members.mask), everyone = Store(s, s.b.getInt32(~0u));
+  llvm::CallInst* match =
+      s.b.CreateCall(s.e.m.Service("ptx2cpu_warp_match_any_b32"), {same, masks, everyone, members.live});
+  match->addFnAttr(llvm::Attribute::NoInline);  // rarely called
+  Value live = Broadcast(s.b, members.live, kWarpSize), alike = Load(s, same);
+  Value own = NonZero(s, s.b.CreateAnd(s.b.CreateLShr(members.mask, Lane(s.e)), Literal(members.mask, 1)));
+  FaultOf(s, s.b.CreateAnd(Bits(s, s.b.CreateNot(own)), members.live), PTX2CPU_FAULT_NOT_A_MEMBER);
+  Value missing = s.b.CreateAnd(s.b.CreateAnd(members.mask, live), s.b.CreateNot(alike));
+  if (parked != nullptr)
+    missing = s.b.CreateOr(missing, s.b.CreateAnd(members.mask, Broadcast(s.b, parked, kWarpSize)));
+  FaultOf(s, s.b.CreateAnd(Bits(s, NonZero(s, missing)), members.live), PTX2CPU_FAULT_MISSING_MEMBERS);
+  return members.mask;
+}
+
 // All live lanes of the warp are here. When they name one mask it does not matter whom it names: like a GPU,
 // they run together, those that are not in it too. When they name different ones, a lane that is not in its
 // own is a fault, and a member can be missing; it can also wait at the other arm of a divergent branch.
 // Returns the masks that hold.
 Value CheckMembers(Site& s, const Members& members) {
-  auto fault = [&](Value lanes, uint32_t kind) {
-    s.e.body.Fault(NonZero(s, lanes), kind, ThreadOf(s, FirstLane(s, lanes)), s.inst.at);
-  };
   Value parked = s.e.f.parked_slot == ~0u ? nullptr : ParkedMask(s.e);
   if (members.uniform()) {
-    if (parked != nullptr) fault(s.b.CreateAnd(members.mask, parked), PTX2CPU_FAULT_MISSING_MEMBERS);
+    if (parked != nullptr) FaultOf(s, s.b.CreateAnd(members.mask, parked), PTX2CPU_FAULT_MISSING_MEMBERS);
     return members.live;
   }
-  llvm::AllocaInst* same = ForResults(s, s.e.I(32));
-  Value masks = Store(s, members.mask), everyone = Store(s, s.b.getInt32(~0u));
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_warp_match_any_b32"), {same, masks, everyone, members.live});
-  Value live = Broadcast(s.b, members.live, kWarpSize), alike = Load(s, same);
-  Value one_mask = s.b.CreateICmpEQ(alike, live);
-  Value own = NonZero(s, s.b.CreateAnd(s.b.CreateLShr(members.mask, Lane(s.e)), Literal(members.mask, 1)));
-  Value outsiders = s.b.CreateAnd(Bits(s, s.b.CreateNot(s.b.CreateOr(own, one_mask))), members.live);
-  fault(outsiders, PTX2CPU_FAULT_NOT_A_MEMBER);
-  Value missing = s.b.CreateAnd(s.b.CreateAnd(members.mask, live), s.b.CreateNot(alike));
-  if (parked != nullptr)
-    missing = s.b.CreateOr(missing, s.b.CreateAnd(members.mask, Broadcast(s.b, parked, kWarpSize)));
-  fault(s.b.CreateAnd(Bits(s, NonZero(s, missing)), members.live), PTX2CPU_FAULT_MISSING_MEMBERS);
-  return s.b.CreateSelect(one_mask, live, members.mask);
+  // Mostly they name one mask although it is not known.
+  const Value first = s.b.CreateExtractElement(members.mask, FirstLane(s, members.live));
+  const Value like_first = Bits(s, s.b.CreateICmpEQ(members.mask, Broadcast(s.b, first, kWarpSize)));
+  const Value different = s.b.CreateAnd(s.b.CreateNot(like_first), members.live);
+  llvm::BasicBlock *one = s.e.body.NewBlock("one_mask"), *several = s.e.body.NewBlock("several_masks"),
+                   *after = s.e.body.NewBlock("masks_checked");
+  s.b.CreateCondBr(NonZero(s, different), several, one);
+  s.b.SetInsertPoint(several);
+  const Value of_each = CheckEachMask(s, members, parked);
+  several = s.b.GetInsertBlock();
+  s.b.CreateBr(after);
+  s.b.SetInsertPoint(one);
+  if (parked != nullptr) FaultOf(s, s.b.CreateAnd(first, parked), PTX2CPU_FAULT_MISSING_MEMBERS);
+  const Value of_all = Broadcast(s.b, members.live, kWarpSize);
+  one = s.b.GetInsertBlock();
+  s.b.CreateBr(after);
+  s.b.SetInsertPoint(after);
+  llvm::PHINode* holds = s.b.CreatePHI(of_each->getType(), 2);
+  holds->addIncoming(of_each, several);
+  holds->addIncoming(of_all, one);
+  return holds;
 }
 
 Result<Members> MembersOf(Site& s, size_t mask_operand) {

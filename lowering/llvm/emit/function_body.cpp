@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "lowering/llvm/emit/shapes.h"
 #include "runtime/abi/abi.h"
@@ -36,6 +37,23 @@ llvm::AllocaInst* FunctionBody::Scratch(llvm::Type* element, unsigned count) {
   llvm::AllocaInst* alloca = at.CreateAlloca(llvm::ArrayType::get(element, count));
   alloca->setAlignment(llvm::Align(64));
   return alloca;
+}
+
+// LLVM makes values of each array in a walk over the function.
+constexpr size_t kMaxOwnScratch = 64;
+
+llvm::AllocaInst* FunctionBody::ScratchOf(const ir::Inst& inst, llvm::Type* element, unsigned count) {
+  if (own_scratch_ < kMaxOwnScratch) {
+    ++own_scratch_;
+    return Scratch(element, count);
+  }
+  if (std::exchange(shares_, &inst) != &inst) taken_ = 0;
+  while (taken_ < shared_scratch_.size()) {
+    llvm::AllocaInst* array = shared_scratch_[taken_++];
+    if (array->getAllocatedType() == llvm::ArrayType::get(element, count)) return array;
+  }
+  ++taken_;
+  return shared_scratch_.emplace_back(Scratch(element, count));
 }
 
 namespace {

@@ -21,6 +21,8 @@ class FunctionBody {
 
   [[nodiscard]] llvm::BasicBlock* NewBlock(const char* name);
   llvm::AllocaInst* Scratch(llvm::Type* element, unsigned count);  // 64-byte aligned, in the entry block
+  // What only this instruction writes and reads. In a function with many, instructions share them.
+  llvm::AllocaInst* ScratchOf(const ir::Inst& inst, llvm::Type* element, unsigned count);
 
   // -- known from the entry on --
   llvm::Value* Block() { return function->getArg(0); }  // the block context
@@ -43,6 +45,10 @@ class FunctionBody {
   const ir::Function* f_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   std::map<size_t, llvm::Value*> fields_;
+  size_t own_scratch_ = 0;  // arrays that one instruction has for itself
+  std::vector<llvm::AllocaInst*> shared_scratch_;
+  const ir::Inst* shares_ = nullptr;  // the instruction that took some of them last
+  size_t taken_ = 0;                  // how many it has gone through
   std::map<std::pair<uint64_t, ir::Type>, llvm::Value*> parameters_;
 };
 
