@@ -140,6 +140,26 @@ void RunShuffles(Words& words, uint32_t) {
   }
 }
 
+// Pairs of lanes take an arm together.
+constexpr uint32_t kArms = 200;
+std::string ShufflesInArms() {
+  return Repeat(kArms, [](const std::string& i) {
+    return "shr.u32 %s, %t, 1;\nxor.b32 %s, %s, %u;\nxor.b32 %s, %s, " + i +
+           ";\nand.b32 %s, %s, 3;\nsetp.ne.u32 %p, %s, 0;\n@%p bra $L" + i +
+           ";\nactivemask.b32 %x;\nshfl.sync.bfly.b32 %r, %v, 1, 31, %x;\nmad.lo.u32 %v, %r, 3, %v;\n$L" + i +
+           ":\nadd.u32 %v, %v, 1;\n";
+  });
+}
+void RunShufflesInArms(Words& words, uint32_t u) {
+  for (uint32_t i = 0; i < kArms; ++i) {
+    const Words old = words;
+    for (uint32_t t = 0; t < kThreads; ++t) {
+      if (((t >> 1 ^ u ^ i) & 3) == 0) words[t] += old[t ^ 1] * 3;
+      ++words[t];
+    }
+  }
+}
+
 constexpr LargeKernel kKernels[] = {
     {"loops", Loops, Nothing, RunLoops},
     {"exchanges", Exchanges, Tile, RunExchanges},
@@ -148,6 +168,7 @@ constexpr LargeKernel kKernels[] = {
     {"few targets", FewTargets, Nothing, RunFewTargets},
     {"functions", CallOfOne, Functions, RunFunctions},
     {"shuffles", Shuffles, Nothing, RunShuffles},
+    {"shuffles in arms", ShufflesInArms, Nothing, RunShufflesInArms},
 };
 
 std::string TextOf(const LargeKernel& kernel) {

@@ -39,15 +39,18 @@ constexpr size_t kMaxVectorised = 2000;
 constexpr uint64_t kMaxVisits = 32;
 // Of a function: CodeGenPrepare begins at the first one again when it has changed the graph, which it often
 // does in steps of resumable kernels (block, warp, entry).
-constexpr size_t kMaxBlocks = 6000, kMaxBlocksOfStep = 1500, kArgumentsOfStep = 3;
+constexpr size_t kMaxBlocks = 6000, kMaxBlocksOfStep = 500, kArgumentsOfStep = 3;
 // Pairs of edges of one block that placing blocks compares, for each instruction of the module.
 constexpr uint64_t kMaxPairs = 256;
 // Of a block, beyond which better code is too slow to make: each value has a register for each edge.
 constexpr size_t kMaxEdges = 4096;
 // Of a nest, beyond which what is done for each loop, with all that it contains, takes longer than the rest.
 constexpr size_t kMaxDepth = 48;
-// Of a function, beyond which what looks for the conditions ahead of a loop, one loop after the other, does.
-constexpr size_t kMaxLoops = 512;
+// Of a function, beyond which what looks for the conditions ahead of a loop, one loop after the other, does;
+// beyond which register allocation does, with values that live from the function's begin on.
+constexpr size_t kMaxLoops = 512, kMaxBlocksOfFunction = 2000;
+// Instructions of a block from which on the scheduler after register allocation compares too many accesses.
+constexpr size_t kMaxScheduled = 4000;
 
 class SplitLongBlocks final : public llvm::FunctionPass {
  public:
@@ -253,9 +256,13 @@ llvm::FunctionPass* CreateSplitLongBlocks(const llvm::TargetMachine& machine) {
 }
 
 bool LoopNumbers::AreDeep() const { return depth > kMaxDepth; }
-bool LoopNumbers::AreMany() const { return loops > kMaxLoops; }
+bool LoopNumbers::AreMany() const { return loops > kMaxLoops || blocks > kMaxBlocksOfFunction; }
 
-LoopNumbers NumbersOfLoops(llvm::Function& function) { return LoopNest(function).Numbers(); }
+LoopNumbers NumbersOfLoops(llvm::Function& function) {
+  LoopNumbers numbers = LoopNest(function).Numbers();
+  numbers.blocks = function.size();
+  return numbers;
+}
 
 LoopNumbers NumbersOfLoops(llvm::Module& module) {
   LoopNumbers most;
@@ -264,6 +271,7 @@ LoopNumbers NumbersOfLoops(llvm::Module& module) {
     const LoopNumbers numbers = NumbersOfLoops(function);
     most.loops = std::max(most.loops, numbers.loops);
     most.depth = std::max(most.depth, numbers.depth);
+    most.blocks = std::max(most.blocks, numbers.blocks);
   }
   return most;
 }
@@ -323,6 +331,13 @@ bool HasHugeTable(const llvm::Module& module) {
     return std::ranges::any_of(function, [](const llvm::BasicBlock& block) {
       return llvm::succ_size(&block) > kMaxEdges || llvm::pred_size(&block) > kMaxEdges;
     });
+  });
+}
+
+bool SchedulesSlowly(const llvm::Module& module) {
+  return std::ranges::any_of(module, [](const llvm::Function& function) {
+    return std::ranges::any_of(function,
+                               [](const llvm::BasicBlock& block) { return block.size() > kMaxScheduled; });
   });
 }
 

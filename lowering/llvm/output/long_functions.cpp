@@ -1,8 +1,10 @@
 #include "lowering/llvm/output/long_functions.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/Transforms/Utils/CodeExtractor.h>
 
@@ -16,19 +18,20 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-constexpr size_t kLoopsOfPiece = 64;
+// Blocks, and as many more for each loop as a loop counts for.
+constexpr size_t kSizeOfPiece = 1024, kSizeOfLoop = 12;
 
 // A piece is what one block dominates and another, which that one dominates and which is in the same loop,
 // does not: control enters it at one place. It is left where the code leaves it: into the next piece, back to
 // a loop's head, out of the loop. Pieces are looked for along paths of the dominator tree, from each block to
-// that of its children which has most loops below it.
+// that of its children which has most below it.
 class Splitter {
  public:
   explicit Splitter(llvm::Function& function)
       : function_(function), dominators_(function), loops_(dominators_) {
     for (const llvm::DomTreeNode* node :
          llvm::post_order<const llvm::DomTreeNode*>(dominators_.getRootNode())) {
-      size_t below = loops_.isLoopHeader(node->getBlock()) ? 1 : 0;
+      size_t below = loops_.isLoopHeader(node->getBlock()) ? kSizeOfLoop + 1 : 1;
       for (const llvm::DomTreeNode* child : node->children()) below += below_.lookup(child);
       below_[node] = below;
     }
@@ -60,15 +63,15 @@ class Splitter {
         if (next == nullptr || below_.lookup(child) > below_.lookup(next)) next = child;
       }
       for (Node child : node->children()) {
-        if (child != next && below_.lookup(child) > kLoopsOfPiece) starts_.push_back(child);
+        if (child != next && below_.lookup(child) > kSizeOfPiece) starts_.push_back(child);
       }
       node = next;
     }
     Cut(0, path_.size());
   }
 
-  // Loops between two places of the path.
-  size_t LoopsBetween(size_t from, size_t to) const {
+  // Of what is between two places of the path.
+  size_t SizeBetween(size_t from, size_t to) const {
     return below_.lookup(path_[from]) - (to < path_.size() ? below_.lookup(path_[to]) : 0);
   }
 
@@ -78,7 +81,7 @@ class Splitter {
     return block != &function_.getEntryBlock() && !loops_.isLoopHeader(block);
   }
 
-  // At the outermost level of this part of the path; where too many loops are between two places of it, also
+  // At the outermost level of this part of the path; where too much is between two places of it, also
   // in between.
   void Cut(size_t from, size_t to) {
     const llvm::Loop* outer = LoopAt(from);
@@ -94,24 +97,24 @@ class Splitter {
       if (!begin && MayBegin(n)) begin = n;
       before = n;
     }
-    if (before + 1 < to && LoopsBetween(before, to) > kLoopsOfPiece) Cut(before + 1, to);
+    if (before + 1 < to && SizeBetween(before, to) > kSizeOfPiece) Cut(before + 1, to);
   }
 
   // Two places of one level that follow each other; the piece may end at either.
   void CutBetween(size_t place, size_t next, std::optional<size_t>& begin) {
     if (place == next) return;
-    if (LoopsBetween(place, next) > kLoopsOfPiece) {
+    if (SizeBetween(place, next) > kSizeOfPiece) {
       if (begin && *begin != place) Add(*begin, place);
       begin.reset();
       if (place + 1 < next) Cut(place + 1, next);
-    } else if (begin && LoopsBetween(*begin, next) >= kLoopsOfPiece) {
+    } else if (begin && SizeBetween(*begin, next) >= kSizeOfPiece) {
       Add(*begin, next);
       begin.reset();
     }
   }
 
   void Add(size_t from, size_t to) {
-    if (LoopsBetween(from, to) <= kLoopsOfPiece / 2) return;
+    if (SizeBetween(from, to) <= kSizeOfPiece / 2) return;
     std::vector<llvm::BasicBlock*> blocks;
     llvm::SmallVector<Node> open{path_[from]};
     while (!open.empty()) {
@@ -121,13 +124,29 @@ class Splitter {
         if (child != path_[to]) open.push_back(child);
       }
     }
+    RemoveShared(blocks);
     pieces_.push_back(std::move(blocks));
+  }
+
+  // Blocks that others lead to as well (where a warp's turn ends early): the piece leads to them.
+  static void RemoveShared(std::vector<llvm::BasicBlock*>& piece) {
+    llvm::DenseSet<llvm::BasicBlock*> inside(piece.begin(), piece.end());
+    llvm::SmallVector<llvm::BasicBlock*> work(piece.begin() + 1, piece.end());
+    while (!work.empty()) {
+      llvm::BasicBlock* block = work.pop_back_val();
+      const auto is_outside = [&](llvm::BasicBlock* from) { return !inside.contains(from); };
+      if (block == piece.front() || is_outside(block) || llvm::none_of(llvm::predecessors(block), is_outside))
+        continue;
+      inside.erase(block);
+      work.append(llvm::succ_begin(block), llvm::succ_end(block));
+    }
+    std::erase_if(piece, [&](llvm::BasicBlock* block) { return !inside.contains(block); });
   }
 
   llvm::Function& function_;
   const llvm::DominatorTree dominators_;
   const llvm::LoopInfo loops_;
-  llvm::DenseMap<Node, size_t> below_;  // loops whose headers it dominates
+  llvm::DenseMap<Node, size_t> below_;  // size of what it dominates
   llvm::SmallVector<Node> starts_;
   std::vector<Node> path_;
   std::vector<std::vector<llvm::BasicBlock*>> pieces_;  // each with the block that begins it first

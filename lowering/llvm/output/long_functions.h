@@ -1,13 +1,14 @@
 // What looks for the conditions ahead of a loop, or follows a value through a function, takes time with the
-// square of the number of loops in a row. Functions with many are cut into pieces. Internal to this folder.
+// square of the number of loops or blocks in a row. Functions with many are cut into pieces. Internal to this
+// folder.
 #pragma once
 
 #include <llvm/IR/Module.h>
 
 namespace ptx2cpu::lowering {
 
-// Makes functions of parts of those functions that have many loops (LoopNumbers::AreMany), each with some of
-// the loops that follow each other, at any depth.
+// Makes functions of parts of those functions that have many loops or blocks (LoopNumbers::AreMany), each
+// with some of those that follow each other, at any depth.
 void SplitLongFunctions(llvm::Module& module);
 
 }  // namespace ptx2cpu::lowering

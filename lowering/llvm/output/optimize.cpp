@@ -40,12 +40,12 @@ namespace {
 // The passes of each level, in LLVM's notation. LLVM's own pipelines of the same levels give code of the same
 // speed and take more than twice the time: our loops over threads are vectors already, and what unrolling
 // makes of long ones is only more code.
+// First, so that what a function holds can be counted.
 constexpr std::string_view kInline = "always-inline";
 
 // Level 1: what a kernel runs as while better code is compiled. Also what a block with thousands of edges
 // gets.
 constexpr std::string_view kQuick =
-    "always-inline,"
     "function<eager-inv>("
     "  "
     "divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-"
@@ -54,7 +54,6 @@ constexpr std::string_view kQuick =
     "),globaldce";
 
 constexpr std::string_view kFull =
-    "always-inline,"
     "cgscc(inline,function<eager-inv>("
     "  divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "  jump-threading,simplifycfg,"
@@ -75,11 +74,10 @@ constexpr std::string_view kFull =
 
 // Ahead of cutting functions: so that few variables are in memory, and that blocks lie between loops.
 constexpr std::string_view kShort =
-    "always-inline,function<eager-inv>(divide-huge-blocks,sroa<modify-cfg>,simplifycfg,loop-simplify)";
+    "function<eager-inv>(divide-huge-blocks,sroa<modify-cfg>,simplifycfg,loop-simplify)";
 
 // Where loops are nested so deeply that what is done for each of them, with all that it contains, does.
 constexpr std::string_view kDeep =
-    "always-inline,"
     "function<eager-inv>("
     "  "
     "divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-"
@@ -88,7 +86,6 @@ constexpr std::string_view kDeep =
     "),globaldce";
 
 std::string_view PipelineOf(int level, const llvm::Module& module, const LoopNumbers& numbers) {
-  if (level <= 0) return kInline;
   return numbers.AreDeep() ? kDeep : level == 1 || HasHugeTable(module) ? kQuick : kFull;
 }
 
@@ -161,7 +158,8 @@ constexpr unsigned kLong = 8000;
 // whether to go on, and whether to leave out what would take too long. X86's domain reassignment, which keeps
 // words of bits in mask registers, walks for each value over all that are connected with it, which in a long
 // function was more than half of the time of code generation. For CodeGenPrepare see PreparesSlowly, for the
-// scheduler SharesManyOperands, for the places of blocks PlacesSlowly.
+// scheduler SharesManyOperands, for the one after register allocation SchedulesSlowly, for the places of
+// blocks PlacesSlowly.
 class PassGate final : public llvm::OptPassGate {
  public:
   PassGate(llvm::Module& module, llvm::TargetMachine& machine, const std::atomic<bool>* stop)
@@ -173,6 +171,7 @@ class PassGate final : public llvm::OptPassGate {
         prepares_slowly_(PreparesSlowly(module)),
         keeps_order_(machine.getOptLevel() != llvm::CodeGenOptLevel::None &&
                      SharesManyOperands(module, machine)),
+        schedules_slowly_(SchedulesSlowly(module)),
         places_slowly_(PlacesSlowly(module)) {
     context_.setOptPassGate(*this);
   }
@@ -183,12 +182,13 @@ class PassGate final : public llvm::OptPassGate {
   bool isEnabled() const override {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
       throw InternalError("stopped generating code");
-    return is_long_ || prepares_slowly_ || keeps_order_ || places_slowly_;
+    return is_long_ || prepares_slowly_ || keeps_order_ || schedules_slowly_ || places_slowly_;
   }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
     return !(is_long_ && pass == "X86 Domain Reassignment Pass") &&
            !(prepares_slowly_ && pass == "CodeGen Prepare") &&
            !(keeps_order_ && pass == "Machine Instruction Scheduler") &&
+           !(schedules_slowly_ && pass == "Post RA top-down list latency scheduler") &&
            !(places_slowly_ && pass == "Branch Probability Basic Block Placement");
   }
 
@@ -196,7 +196,7 @@ class PassGate final : public llvm::OptPassGate {
   llvm::LLVMContext& context_;
   llvm::OptPassGate& before_;
   const std::atomic<bool>* const stop_;
-  const bool is_long_, prepares_slowly_, keeps_order_, places_slowly_;
+  const bool is_long_, prepares_slowly_, keeps_order_, schedules_slowly_, places_slowly_;
 };
 
 }  // namespace
@@ -230,11 +230,16 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
     llvm::Error error = builder.parsePassPipeline(passes, text);
     CHECK(!error, "LLVM does not know its own passes: " + llvm::toString(std::move(error)));
   };
+  const auto run = [&](std::string_view pipeline) {
+    llvm::ModulePassManager passes;
+    add(passes, pipeline);
+    passes.run(module, modules);
+  };
+  run(kInline);
+  if (level <= 0) return;
   const LoopNumbers numbers = NumbersOfLoops(module);
-  if (level > 0 && numbers.AreMany() && !numbers.AreDeep()) {
-    llvm::ModulePassManager first;
-    add(first, kShort);
-    first.run(module, modules);
+  if (numbers.AreMany() && !numbers.AreDeep()) {
+    run(kShort);
     SplitLongFunctions(module);
     modules.clear();
   }
