@@ -56,7 +56,7 @@ TEST_CASE("code for long blocks, many branches, loops and targets does not take 
         Case{"values_around_loops", 400}, Case{"switch", 1000}, Case{"switch_to_few", 5000},
         Case{"shuffles", 200}, Case{"shuffles_in_arms", 40}, Case{"barriers", 100},
         Case{"indirect_targets", 250}, Case{"indirect_waiting_targets", 50}, Case{"calls_in_pairs", 25},
-        Case{"votes", 100}}) {
+        Case{"votes", 250}}) {
     const GrowthShape& shape = *std::ranges::find(GrowthShapes(), each.shape, &GrowthShape::name);
     const auto time_of_code = [&](uint32_t n) {
       const auto cost = MeasureCompile(shape.text(n), {});
