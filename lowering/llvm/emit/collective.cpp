@@ -90,8 +90,9 @@ Value CheckMembers(Site& s, const Members& members) {
     if (parked != nullptr) FaultOf(s, s.b.CreateAnd(members.mask, parked), PTX2CPU_FAULT_MISSING_MEMBERS);
     return members.live;
   }
-  // Mostly they name one mask although it is not known.
-  const Value first = s.b.CreateExtractElement(members.mask, FirstLane(s, members.live));
+  // Mostly they name one mask although it is not known. Of no lane, any mask will do.
+  const Value lane = s.b.CreateAnd(FirstLane(s, members.live), kWarpSize - 1);
+  const Value first = s.b.CreateExtractElement(members.mask, lane);
   const Value like_first = Bits(s, s.b.CreateICmpEQ(members.mask, Broadcast(s.b, first, kWarpSize)));
   const Value different = s.b.CreateAnd(s.b.CreateNot(like_first), members.live);
   llvm::BasicBlock *one = s.e.body.NewBlock("one_mask"), *several = s.e.body.NewBlock("several_masks"),
