@@ -212,15 +212,21 @@ void ReplaceUses(Function& f, ValueId from, ValueId to) {
 }
 
 std::vector<BlockId> ReversePostOrder(const Function& f) {
+  return ReversePostOrder(f, f.entry,
+                          [](const Inst& terminator) { return std::span<const Edge>(terminator.edges); });
+}
+
+std::vector<BlockId> ReversePostOrder(const Function& f, BlockId entry,
+                                      std::span<const Edge> (*followed)(const Inst& terminator)) {
   std::vector<BlockId> order;
   std::vector<bool> seen(f.blocks.size());
   std::vector<std::pair<BlockId, size_t>> stack;
-  if (!f.entry.valid()) return order;
-  stack.push_back({f.entry, 0});
-  seen[f.entry.index] = true;
+  if (!entry.valid()) return order;
+  stack.push_back({entry, 0});
+  seen[entry.index] = true;
   while (!stack.empty()) {
     auto& [block, next] = stack.back();
-    std::span<const Edge> edges = f.successors(block);
+    std::span<const Edge> edges = followed(f.terminator(block));
     if (next < edges.size()) {
       BlockId to = edges[next++].to;
       if (!seen[to.index]) {

@@ -276,6 +276,9 @@ void ReplaceUses(Function& f, ValueId from, ValueId to);         // everywhere: 
 void ReplaceUses(Function& f, const std::vector<ValueId>& map);  // map[v.index] valid: use that instead
 void RemoveUnreachableBlocks(Function& f);
 std::vector<BlockId> ReversePostOrder(const Function& f);
+// From one block, over the edges that `followed` selects of each terminator.
+std::vector<BlockId> ReversePostOrder(const Function& f, BlockId entry,
+                                      std::span<const Edge> (*followed)(const Inst& terminator));
 std::vector<std::vector<BlockId>> Predecessors(const Function& f);
 // Type of result `number` of an instruction by its row.
 Type ResultType(const Inst& inst, uint32_t number);

@@ -14,12 +14,4 @@ constexpr SpecialInfo kTable[] = {
 const SpecialInfo& Info(Special special) { return kTable[static_cast<size_t>(special)]; }
 std::string_view Name(Special special) { return Info(special).word; }
 
-template <>
-std::optional<Special> ParseName<Special>(std::string_view word) {
-  for (int i = 0; i < kCountOf<Special>; ++i) {
-    if (kTable[i].word == word) return static_cast<Special>(i);
-  }
-  return std::nullopt;
-}
-
 }  // namespace ptx2cpu::ir

@@ -37,8 +37,6 @@ struct SpecialInfo {
 const SpecialInfo& Info(Special special);  // other than kNone
 std::string_view Name(Special special);
 template <>
-std::optional<Special> ParseName<Special>(std::string_view word);
-template <>
 inline constexpr int kCountOf<Special> = 1
 #define SPECIAL(name, word, type, varies, count, meaning) +1
 #include "ir/special_registers.def"

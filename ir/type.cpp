@@ -1,7 +1,7 @@
 #include "ir/type.h"
 
+#include <algorithm>
 #include <array>
-#include <span>
 
 namespace ptx2cpu::ir {
 
@@ -10,50 +10,13 @@ constexpr std::array<std::string_view, kTypeCount> kTypeNames = {"void", "i1",  
                                                                  "i128", "f16", "bf16", "f32", "f64"};
 constexpr std::array<int, kTypeCount> kTypeBits = {0, 1, 8, 16, 32, 64, 128, 16, 16, 32, 64};
 
-constexpr std::string_view kSpaceWords[] = {
-#define SPACE(name, word) word,
+constexpr auto kCompareRows = [] {
+  using enum CompareInfo::Outcome;
+  return std::to_array<CompareInfo>({
+#define COMPARE(name, word, of, holds) {CompareInfo::of, holds},
 #include "ir/attributes.def"
-};
-constexpr std::string_view kCompareWords[] = {
-#define COMPARE(name, word) word,
-#include "ir/attributes.def"
-};
-constexpr std::string_view kRoundingWords[] = {
-#define ROUNDING(name, word) word,
-#include "ir/attributes.def"
-};
-constexpr std::string_view kAtomicOpWords[] = {
-#define ATOMIC(name, word, memory, order) word,
-#include "ir/attributes.def"
-};
-constexpr std::string_view kMemoryOrderWords[] = {
-#define ORDER(name, word) word,
-#include "ir/attributes.def"
-};
-constexpr std::string_view kScopeWords[] = {
-#define SCOPE(name, word) word,
-#include "ir/attributes.def"
-};
-constexpr std::string_view kShuffleModeWords[] = {
-#define SHUFFLE(name, word) word,
-#include "ir/attributes.def"
-};
-constexpr std::string_view kNarrowFormatWords[] = {
-#define NARROW(name, word) word,
-#include "ir/attributes.def"
-};
-constexpr std::string_view kPermuteModeWords[] = {
-#define PERMUTE(name, word) word,
-#include "ir/attributes.def"
-};
-constexpr std::string_view kFloatTestWords[] = {
-#define FLOAT_TEST(name, word) word,
-#include "ir/attributes.def"
-};
-constexpr std::string_view kImageQueryWords[] = {
-#define IMAGE_QUERY(name, word) word,
-#include "ir/attributes.def"
-};
+  });
+}();
 
 struct AtomicRow {
   AtomicMemory memory;
@@ -64,14 +27,19 @@ constexpr AtomicRow kAtomicRows[] = {
 #include "ir/attributes.def"
 };
 
-template <typename Enum>
-std::optional<Enum> Find(std::span<const std::string_view> names, std::string_view word) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == word) return static_cast<Enum>(i);
-  }
-  return std::nullopt;
-}
 }  // namespace
+
+const CompareInfo& Info(Compare compare) { return kCompareRows[static_cast<size_t>(compare)]; }
+
+Compare Negated(Compare compare) {
+  using enum CompareInfo::Outcome;
+  const CompareInfo& info = Info(compare);
+  const int all = kLess | kEqual | kGreater | (info.of == CompareInfo::kFloats ? kUnordered : kNever);
+  const auto opposite = std::ranges::find_if(kCompareRows, [&](const CompareInfo& row) {
+    return row.of == info.of && row.holds == (all & ~info.holds);
+  });
+  return opposite == kCompareRows.end() ? compare : static_cast<Compare>(opposite - kCompareRows.begin());
+}
 
 bool ActsOn(AtomicOp op, Type type) {
   switch (kAtomicRows[static_cast<size_t>(op)].memory) {
@@ -115,72 +83,10 @@ Type IntegerOfBits(int bits) {
 }
 
 std::string_view Name(Type type) { return kTypeNames[static_cast<size_t>(type)]; }
-std::optional<Type> ParseType(std::string_view name) { return Find<Type>(kTypeNames, name); }
-
-std::string_view Name(Space value) { return kSpaceWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<Space> ParseName<Space>(std::string_view word) {
-  return Find<Space>(kSpaceWords, word);
-}
-
-std::string_view Name(Compare value) { return kCompareWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<Compare> ParseName<Compare>(std::string_view word) {
-  return Find<Compare>(kCompareWords, word);
-}
-
-std::string_view Name(Rounding value) { return kRoundingWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<Rounding> ParseName<Rounding>(std::string_view word) {
-  return Find<Rounding>(kRoundingWords, word);
-}
-
-std::string_view Name(AtomicOp value) { return kAtomicOpWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<AtomicOp> ParseName<AtomicOp>(std::string_view word) {
-  return Find<AtomicOp>(kAtomicOpWords, word);
-}
-
-std::string_view Name(MemoryOrder value) { return kMemoryOrderWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<MemoryOrder> ParseName<MemoryOrder>(std::string_view word) {
-  return Find<MemoryOrder>(kMemoryOrderWords, word);
-}
-
-std::string_view Name(Scope value) { return kScopeWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<Scope> ParseName<Scope>(std::string_view word) {
-  return Find<Scope>(kScopeWords, word);
-}
-
-std::string_view Name(ShuffleMode value) { return kShuffleModeWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<ShuffleMode> ParseName<ShuffleMode>(std::string_view word) {
-  return Find<ShuffleMode>(kShuffleModeWords, word);
-}
-
-std::string_view Name(NarrowFormat value) { return kNarrowFormatWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<NarrowFormat> ParseName<NarrowFormat>(std::string_view word) {
-  return Find<NarrowFormat>(kNarrowFormatWords, word);
-}
-
-std::string_view Name(PermuteMode value) { return kPermuteModeWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<PermuteMode> ParseName<PermuteMode>(std::string_view word) {
-  return Find<PermuteMode>(kPermuteModeWords, word);
-}
-
-std::string_view Name(FloatTest value) { return kFloatTestWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<FloatTest> ParseName<FloatTest>(std::string_view word) {
-  return Find<FloatTest>(kFloatTestWords, word);
-}
-
-std::string_view Name(ImageQuery value) { return kImageQueryWords[static_cast<size_t>(value)]; }
-template <>
-std::optional<ImageQuery> ParseName<ImageQuery>(std::string_view word) {
-  return Find<ImageQuery>(kImageQueryWords, word);
+std::optional<Type> ParseType(std::string_view name) {
+  const auto found = std::ranges::find(kTypeNames, name);
+  if (found == kTypeNames.end()) return std::nullopt;
+  return static_cast<Type>(found - kTypeNames.begin());
 }
 
 }  // namespace ptx2cpu::ir

@@ -5,6 +5,8 @@
 // operations.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -28,7 +30,7 @@ enum class Space : uint8_t {
 #include "ir/attributes.def"
 };
 enum class Compare : uint8_t {
-#define COMPARE(name, word) name,
+#define COMPARE(name, word, of, holds) name,
 #include "ir/attributes.def"
 };
 enum class Rounding : uint8_t {
@@ -68,6 +70,15 @@ enum class ImageQuery : uint8_t {
 #include "ir/attributes.def"
 };
 
+// The columns of COMPARE.
+struct CompareInfo {
+  enum Of : uint8_t { kNothing, kBits, kSigned, kUnsigned, kFloats } of = kNothing;
+  enum Outcome : uint8_t { kNever = 0, kEqual = 1, kGreater = 2, kLess = 4, kUnordered = 8 };
+  uint8_t holds = kNever;  // for which outcomes it is true
+};
+const CompareInfo& Info(Compare compare);
+Compare Negated(Compare compare);  // the one that is true wherever this one is not
+
 // The columns of ATOMIC.
 enum class AtomicMemory : uint8_t { kNoAtomic, kIntegers, kFloats, kWord, kDoubleWord, kAny };
 enum class AtomicOrder : uint8_t { kOrdered, kCommutes };
@@ -76,78 +87,79 @@ bool Commutes(AtomicOp op);
 
 inline constexpr uint32_t kClusterRankShift = 24;  // of an address of shared memory of the cluster
 
-std::string_view Name(Space value);
-std::string_view Name(Compare value);
-std::string_view Name(Rounding value);
-std::string_view Name(AtomicOp value);
-std::string_view Name(MemoryOrder value);
-std::string_view Name(Scope value);
-std::string_view Name(ShuffleMode value);
-std::string_view Name(NarrowFormat value);
-std::string_view Name(PermuteMode value);
-std::string_view Name(FloatTest value);
-std::string_view Name(ImageQuery value);
-// Parses any of the names above, or a special register's word; nullopt when the word is not one of them.
+// The words of each, by its value.
 template <typename Enum>
-std::optional<Enum> ParseName(std::string_view word);
+inline constexpr int kWordsOf = 0;
+template <>
+inline constexpr auto kWordsOf<Space> = std::to_array<std::string_view>({
+#define SPACE(name, word) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<Compare> = std::to_array<std::string_view>({
+#define COMPARE(name, word, of, holds) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<Rounding> = std::to_array<std::string_view>({
+#define ROUNDING(name, word) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<AtomicOp> = std::to_array<std::string_view>({
+#define ATOMIC(name, word, memory, order) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<MemoryOrder> = std::to_array<std::string_view>({
+#define ORDER(name, word) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<Scope> = std::to_array<std::string_view>({
+#define SCOPE(name, word) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<ShuffleMode> = std::to_array<std::string_view>({
+#define SHUFFLE(name, word) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<NarrowFormat> = std::to_array<std::string_view>({
+#define NARROW(name, word) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<PermuteMode> = std::to_array<std::string_view>({
+#define PERMUTE(name, word) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<FloatTest> = std::to_array<std::string_view>({
+#define FLOAT_TEST(name, word) word,
+#include "ir/attributes.def"
+});
+template <>
+inline constexpr auto kWordsOf<ImageQuery> = std::to_array<std::string_view>({
+#define IMAGE_QUERY(name, word) word,
+#include "ir/attributes.def"
+});
+template <typename Enum>
+inline constexpr int kCountOf = static_cast<int>(kWordsOf<Enum>.size());
 
-// How many values an enumeration of attributes.def has.
 template <typename Enum>
-inline constexpr int kCountOf = 0;
-template <>
-inline constexpr int kCountOf<Space> = 0
-#define SPACE(name, word) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<Compare> = 0
-#define COMPARE(name, word) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<Rounding> = 0
-#define ROUNDING(name, word) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<AtomicOp> = 0
-#define ATOMIC(name, word, memory, order) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<MemoryOrder> = 0
-#define ORDER(name, word) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<Scope> = 0
-#define SCOPE(name, word) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<ShuffleMode> = 0
-#define SHUFFLE(name, word) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<NarrowFormat> = 0
-#define NARROW(name, word) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<PermuteMode> = 0
-#define PERMUTE(name, word) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<FloatTest> = 0
-#define FLOAT_TEST(name, word) +1
-#include "ir/attributes.def"
-    ;
-template <>
-inline constexpr int kCountOf<ImageQuery> = 0
-#define IMAGE_QUERY(name, word) +1
-#include "ir/attributes.def"
-    ;
+  requires requires { kWordsOf<Enum>.size(); }
+constexpr std::string_view Name(Enum value) {
+  return kWordsOf<Enum>[static_cast<size_t>(value)];
+}
+// nullopt: no value has this word. Special registers (special_register.h) are parsed so too.
+template <typename Enum>
+constexpr std::optional<Enum> ParseName(std::string_view word) {
+  for (int i = 0; i < kCountOf<Enum>; ++i) {
+    if (Name(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
 
 }  // namespace ptx2cpu::ir

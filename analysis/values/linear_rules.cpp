@@ -180,13 +180,11 @@ bool IsSmall(int64_t stride) { return stride > -kSmallStride && stride < kSmallS
 // Whether lanes' numbers are below a bound that is a multiple of the number of lanes: all are, or none is
 // (threadIdx.x < 32).
 ThreadShape Compare(const LinearSite& s) {
-  using ir::Compare;
-  const Compare compare = s.inst.attrs.compare;
-  const bool below = compare == Compare::kUlt || compare == Compare::kUge || compare == Compare::kSlt ||
-                     compare == Compare::kSge;
-  const bool above = compare == Compare::kUgt || compare == Compare::kUle || compare == Compare::kSgt ||
-                     compare == Compare::kSle;
-  if (!below && !above) return kVaryingShape;
+  using enum ir::CompareInfo::Outcome;
+  const uint8_t holds = Info(s.inst.attrs.compare).holds;
+  const bool equal = (holds & kEqual) != 0, less = (holds & kLess) != 0, greater = (holds & kGreater) != 0;
+  if (less == greater) return kVaryingShape;
+  const bool below = equal == greater;
   const uint64_t low_mask = (uint64_t{1} << s.group.low_bits) - 1;
   for (size_t n = 0; n < 2; ++n) {
     const ThreadShape& bound = s.operands[1 - n];

@@ -213,40 +213,19 @@ class Finder {
   const LaunchShape shape_;
 };
 
-// By how the ranges lie: -1 always less, 1 always greater, 0 always equal.
-std::optional<int> Order(const ValueRange& a, const ValueRange& b) {
-  if (a.high < b.low) return -1;
-  if (a.low > b.high) return 1;
-  if (a.exact() && a == b) return 0;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<bool> Decided(ir::Compare compare, const ValueRange& a, const ValueRange& b, unsigned bits) {
-  using ir::Compare;
+  using enum ir::CompareInfo::Outcome;
+  const ir::CompareInfo& info = Info(compare);
   const uint64_t sign = uint64_t{1} << (bits - 1);
-  const bool is_signed = compare == Compare::kSlt || compare == Compare::kSle || compare == Compare::kSgt ||
-                         compare == Compare::kSge;
-  if (is_signed && (a.high >= sign || b.high >= sign)) return std::nullopt;
-  const auto order = Order(a, b);
-  if (compare == Compare::kEq || compare == Compare::kNe) {
-    if (!order) return std::nullopt;
-    return (*order == 0) == (compare == Compare::kEq);
-  }
-  // "a <= b" is the opposite of "a > b", and so on: two questions.
-  const bool less = compare == Compare::kUlt || compare == Compare::kSlt,
-             not_less = compare == Compare::kUge || compare == Compare::kSge,
-             greater = compare == Compare::kUgt || compare == Compare::kSgt,
-             not_greater = compare == Compare::kUle || compare == Compare::kSle;
-  if (less || not_less) {
-    if (a.high < b.low) return less;
-    if (a.low >= b.high) return not_less;
-  }
-  if (greater || not_greater) {
-    if (a.low > b.high) return greater;
-    if (a.high <= b.low) return not_greater;
-  }
+  if (info.of == ir::CompareInfo::kSigned && (a.high >= sign || b.high >= sign)) return std::nullopt;
+  int possible = 0;  // by how the ranges lie
+  if (a.low < b.high) possible |= kLess;
+  if (a.high > b.low) possible |= kGreater;
+  if (a.low <= b.high && a.high >= b.low) possible |= kEqual;
+  if ((possible & ~info.holds) == 0) return true;
+  if ((possible & info.holds) == 0) return false;
   return std::nullopt;
 }
 

@@ -1,5 +1,4 @@
 // Float arithmetic, comparison and tests. Inputs are decoded to exact numbers, results are rounded once.
-#include <optional>
 #include <utility>
 
 #include "ir/interpret/machine.h"
@@ -176,63 +175,18 @@ Status ExecuteFCopysign(Step& s) {
   return {};
 }
 
-namespace {
-std::optional<bool> Holds(Compare by, bool unordered, int order) {
-  switch (by) {
-    case Compare::kFeq:
-      return !unordered && order == 0;
-    case Compare::kFne:
-      return !unordered && order != 0;
-    case Compare::kFlt:
-      return !unordered && order < 0;
-    case Compare::kFle:
-      return !unordered && order <= 0;
-    case Compare::kFgt:
-      return !unordered && order > 0;
-    case Compare::kFge:
-      return !unordered && order >= 0;
-    case Compare::kFequ:
-      return unordered || order == 0;
-    case Compare::kFneu:
-      return unordered || order != 0;
-    case Compare::kFltu:
-      return unordered || order < 0;
-    case Compare::kFleu:
-      return unordered || order <= 0;
-    case Compare::kFgtu:
-      return unordered || order > 0;
-    case Compare::kFgeu:
-      return unordered || order >= 0;
-    case Compare::kFnum:
-      return !unordered;
-    case Compare::kFnan:
-      return unordered;
-    case Compare::kNone:
-    case Compare::kEq:
-    case Compare::kNe:
-    case Compare::kSlt:
-    case Compare::kSle:
-    case Compare::kSgt:
-    case Compare::kSge:
-    case Compare::kUlt:
-    case Compare::kUle:
-    case Compare::kUgt:
-    case Compare::kUge:
-      break;
-  }
-  return std::nullopt;
-}
-}  // namespace
-
 Status ExecuteFcmp(Step& s) {
+  const CompareInfo& info = Info(s.inst.attrs.compare);
+  if (info.of != CompareInfo::kFloats) return s.Fault("fcmp has no float predicate");
   const Format& format = FormatOf(s.inst.from);
-  Number a = Decode(format, FloatOperand(s, 0, s.inst.from)),
-         b = Decode(format, FloatOperand(s, 1, s.inst.from));
-  bool unordered = a.is_nan() || b.is_nan();
-  int order = unordered ? 0 : CompareNumbers(a, b);
-  const std::optional<bool> holds = Holds(s.inst.attrs.compare, unordered, order);
-  if (!holds) return s.Fault("fcmp has no float predicate");
-  s.Return(*holds);
+  const Number a = Decode(format, FloatOperand(s, 0, s.inst.from)),
+               b = Decode(format, FloatOperand(s, 1, s.inst.from));
+  const auto outcome = [&] {
+    if (a.is_nan() || b.is_nan()) return CompareInfo::kUnordered;
+    const int order = CompareNumbers(a, b);
+    return order == 0 ? CompareInfo::kEqual : order < 0 ? CompareInfo::kLess : CompareInfo::kGreater;
+  };
+  s.Return((info.holds & outcome()) != 0);
   return {};
 }
 

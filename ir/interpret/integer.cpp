@@ -165,59 +165,14 @@ Status ExecuteSatS(Step& s) { return Clamp(s, true); }
 Status ExecuteSatU(Step& s) { return Clamp(s, false); }
 
 Status ExecuteIcmp(Step& s) {
-  int width = Bits(s.inst.from);
-  Bits128 a = s.Operand(0), b = s.Operand(1);
-  Signed128 sa = AsSigned(a, width), sb = AsSigned(b, width);
-  bool holds = false;
-  switch (s.inst.attrs.compare) {
-    case Compare::kEq:
-      holds = a == b;
-      break;
-    case Compare::kNe:
-      holds = a != b;
-      break;
-    case Compare::kSlt:
-      holds = sa < sb;
-      break;
-    case Compare::kSle:
-      holds = sa <= sb;
-      break;
-    case Compare::kSgt:
-      holds = sa > sb;
-      break;
-    case Compare::kSge:
-      holds = sa >= sb;
-      break;
-    case Compare::kUlt:
-      holds = a < b;
-      break;
-    case Compare::kUle:
-      holds = a <= b;
-      break;
-    case Compare::kUgt:
-      holds = a > b;
-      break;
-    case Compare::kUge:
-      holds = a >= b;
-      break;
-    case Compare::kNone:
-    case Compare::kFeq:
-    case Compare::kFne:
-    case Compare::kFlt:
-    case Compare::kFle:
-    case Compare::kFgt:
-    case Compare::kFge:
-    case Compare::kFequ:
-    case Compare::kFneu:
-    case Compare::kFltu:
-    case Compare::kFleu:
-    case Compare::kFgtu:
-    case Compare::kFgeu:
-    case Compare::kFnum:
-    case Compare::kFnan:
-      return s.Fault("icmp has no integer predicate");
-  }
-  s.Return(holds);
+  const CompareInfo& info = Info(s.inst.attrs.compare);
+  if (info.of == CompareInfo::kNothing || info.of == CompareInfo::kFloats)
+    return s.Fault("icmp has no integer predicate");
+  const Bits128 a = s.Operand(0), b = s.Operand(1);
+  const int width = Bits(s.inst.from);
+  const bool less = info.of == CompareInfo::kSigned ? AsSigned(a, width) < AsSigned(b, width) : a < b;
+  const int outcome = a == b ? CompareInfo::kEqual : less ? CompareInfo::kLess : CompareInfo::kGreater;
+  s.Return((info.holds & outcome) != 0);
   return {};
 }
 

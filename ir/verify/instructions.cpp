@@ -198,14 +198,11 @@ Status CheckValuesOfAttributes(const Subject& s, BlockId block, const Inst& inst
   constexpr uint32_t kAllFlags = (kDivergent << 1) - 1;
   if ((a.flags & ~kAllFlags) != 0) return s.Broken(block, inst, "unknown flags");
   if ((a.align & (a.align - 1)) != 0) return s.Broken(block, inst, "an alignment that is not a power of two");
-  bool integer_compare = a.compare >= Compare::kEq && a.compare <= Compare::kUge;
-  if (inst.op == Opcode::kIcmp && !integer_compare)
-    return s.Broken(block, inst, "a float comparison of integers");
-  if (inst.op == Opcode::kFcmp && integer_compare)
-    return s.Broken(block, inst, "an integer comparison of floats");
-  if (inst.op == Opcode::kIcmp && inst.from == Type::kI1 && a.compare > Compare::kNe) {
+  const bool of_floats = Info(a.compare).of == CompareInfo::kFloats;
+  if (inst.op == Opcode::kIcmp && of_floats) return s.Broken(block, inst, "a float comparison of integers");
+  if (inst.op == Opcode::kFcmp && !of_floats) return s.Broken(block, inst, "an integer comparison of floats");
+  if (inst.op == Opcode::kIcmp && inst.from == Type::kI1 && Info(a.compare).of != CompareInfo::kBits)
     return s.Broken(block, inst, "predicates have no order");
-  }
   if ((Info(inst.op).attributes & kTruthTable) != 0 && a.index > 255)
     return s.Broken(block, inst, fmt::format("the truth table {} has more than 8 bits", a.index));
   if (a.special != Special::kNone && a.index >= std::max(Info(a.special).count, 1u))

@@ -44,20 +44,6 @@ struct ShortLoop {
   std::vector<bool> parts;  // by trip: whether threads may part after it; all leave after the last
 };
 
-// The comparison that holds where `compare` does not.
-Compare Opposite(Compare compare) {
-  constexpr std::array<std::pair<Compare, Compare>, 5> kPairs = {{{Compare::kEq, Compare::kNe},
-                                                                  {Compare::kUlt, Compare::kUge},
-                                                                  {Compare::kUgt, Compare::kUle},
-                                                                  {Compare::kSlt, Compare::kSge},
-                                                                  {Compare::kSgt, Compare::kSle}}};
-  for (const auto& [one, other] : kPairs) {
-    if (compare == one) return other;
-    if (compare == other) return one;
-  }
-  return compare;
-}
-
 class Repeater {
  public:
   Repeater(ir::Function& f, const PassOptions& options)
@@ -147,7 +133,7 @@ class Repeater {
     std::optional<ValueRange> range = Entering(loop, param);
     if (add.operands[0] != f_.at_block(loop.header).params[param] || !step || !step->exact() || !range)
       return;
-    const Compare compare = loop.again == 0 ? comparison.attrs.compare : Opposite(comparison.attrs.compare);
+    const Compare compare = loop.again == 0 ? comparison.attrs.compare : Negated(comparison.attrs.compare);
     Count(loop, *range, step->low, compare, *bound, static_cast<unsigned>(ir::Bits(f_.type_of(next))));
   }
 
@@ -173,19 +159,17 @@ class Repeater {
 
   // Leaves of a range what satisfies the comparison, which some of it does.
   static bool KeepWhere(Compare compare, uint64_t bound, ValueRange& range) {
-    if (compare == Compare::kNe) {
+    using enum ir::CompareInfo::Outcome;
+    const uint8_t holds = Info(compare).holds;
+    const bool equal = (holds & kEqual) != 0, less = (holds & kLess) != 0, greater = (holds & kGreater) != 0;
+    if (less == greater) {
+      if (equal) return false;
       if (range.low == bound) ++range.low;
       if (range.high == bound) --range.high;
-    } else if (compare == Compare::kUlt || compare == Compare::kSlt) {
-      range.high = bound - 1;
-    } else if (compare == Compare::kUle || compare == Compare::kSle) {
-      range.high = bound;
-    } else if (compare == Compare::kUgt || compare == Compare::kSgt) {
-      range.low = bound + 1;
-    } else if (compare == Compare::kUge || compare == Compare::kSge) {
-      range.low = bound;
+    } else if (less) {
+      range.high = equal ? bound : bound - 1;
     } else {
-      return false;
+      range.low = equal ? bound : bound + 1;
     }
     return true;
   }

@@ -56,7 +56,8 @@ ValueId CompareValues(Emitter& e, Compare compare, ValueId a, ValueId b) {
     e.Fail(ErrorCode::kSyntax, "this comparison does not exist for the operands' type");
     return e.Const(Type::kI1, 0);
   }
-  if (compare >= Compare::kFeq) return e.b.Fcmp(compare, a, b, e.Has("ftz") ? ir::kFtz : 0);
+  if (Info(compare).of == ir::CompareInfo::kFloats)
+    return e.b.Fcmp(compare, a, b, e.Has("ftz") ? ir::kFtz : 0);
   return e.b.Icmp(compare, a, b);
 }
 

@@ -77,7 +77,6 @@ class Translation {
 uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable);
 inline constexpr uint64_t kMaxWindowBytes =
     0x7fffffff;  // of .local, .shared and .param: offsets have 32 bits
-inline constexpr uint64_t kMaxKernelParameterBytes = 32764;  // together (PTX ISA 5.1.6.1)
 // Before any size is computed: an error for a variable whose size overflows or does not fit its space.
 Status CheckSizes(const ast::Module& module);
 uint32_t Alignment(const ast::Variable& variable);

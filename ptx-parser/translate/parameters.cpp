@@ -1,5 +1,7 @@
 #include "ptx-parser/translate/parameters.h"
 
+#include "runtime/abi/limits.h"
+
 namespace ptx2cpu::ptx {
 
 using ast::OperandKind;
@@ -50,9 +52,9 @@ void ParamStorage::ReadKernelHeader(Emitter& e) {
     uint32_t number = e.source.parameters.first + i;
     ir::Param param = MakeParam(ast_, ast_.variables[number]);
     offset = (offset + param.align - 1) / param.align * param.align;
-    if (offset + param.size > kMaxKernelParameterBytes) {
+    if (offset + param.size > kMaxParameterBytes) {
       return e.Fail(ErrorCode::kSyntax, "the parameters of `" + e.f.name + "` have more than " +
-                                            std::to_string(kMaxKernelParameterBytes) + " bytes together");
+                                            std::to_string(kMaxParameterBytes) + " bytes together");
     }
     param.offset = static_cast<uint32_t>(offset);
     storage_[number] = {.home = Home::kKernelBuffer, .offset = param.offset, .value = {}};

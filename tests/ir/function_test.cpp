@@ -226,3 +226,18 @@ TEST_CASE("the opcode reference has a row for every opcode", "[opcode]") {
   CHECK(text.find("| `envreg` | i32 | uniform in the grid | 32 |") != std::string::npos);
   CHECK(text.find("`is_explicit_cluster`") != std::string::npos);
 }
+
+TEST_CASE("a comparison and its negation share the outcomes") {
+  CHECK(Negated(Compare::kNone) == Compare::kNone);
+  CHECK(Negated(Compare::kSlt) == Compare::kSge);
+  CHECK(Negated(Compare::kFlt) == Compare::kFgeu);
+  for (int i = 1; i < kCountOf<Compare>; ++i) {
+    const auto compare = static_cast<Compare>(i);
+    const CompareInfo &one = Info(compare), &other = Info(Negated(compare));
+    INFO(Name(compare));
+    CHECK(Negated(Negated(compare)) == compare);
+    CHECK(other.of == one.of);
+    CHECK((one.holds ^ other.holds) == (one.of == CompareInfo::kFloats ? 15 : 7));
+    CHECK((one.holds & other.holds) == 0);
+  }
+}

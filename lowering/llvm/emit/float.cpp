@@ -1,4 +1,4 @@
-// Float arithmetic, comparison, tests, approximate functions.
+// Float arithmetic, tests, approximate functions.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -12,7 +12,6 @@
 
 namespace ptx2cpu::lowering {
 
-using ir::Compare;
 using ir::Rounding;
 using ir::Type;
 namespace intrinsic = llvm::Intrinsic;
@@ -185,69 +184,6 @@ Status EmitFCopysign(Site& s) {
   Value bits = s.b.CreateOr(s.b.CreateAnd(sign, Literal(sign, sign_bit)),
                             s.b.CreateAnd(magnitude, Literal(sign, sign_bit - 1)));
   s.Return(floats.FromBits(bits, s.inst.type));
-  return {};
-}
-
-namespace {
-using Predicate = llvm::CmpInst::Predicate;
-
-std::optional<Predicate> PredicateOf(Compare by) {
-  switch (by) {
-    case Compare::kFeq:
-      return Predicate::FCMP_OEQ;
-    case Compare::kFne:
-      return Predicate::FCMP_ONE;
-    case Compare::kFlt:
-      return Predicate::FCMP_OLT;
-    case Compare::kFle:
-      return Predicate::FCMP_OLE;
-    case Compare::kFgt:
-      return Predicate::FCMP_OGT;
-    case Compare::kFge:
-      return Predicate::FCMP_OGE;
-    case Compare::kFequ:
-      return Predicate::FCMP_UEQ;
-    case Compare::kFneu:
-      return Predicate::FCMP_UNE;
-    case Compare::kFltu:
-      return Predicate::FCMP_ULT;
-    case Compare::kFleu:
-      return Predicate::FCMP_ULE;
-    case Compare::kFgtu:
-      return Predicate::FCMP_UGT;
-    case Compare::kFgeu:
-      return Predicate::FCMP_UGE;
-    case Compare::kFnum:
-      return Predicate::FCMP_ORD;
-    case Compare::kFnan:
-      return Predicate::FCMP_UNO;
-    case Compare::kNone:
-    case Compare::kEq:
-    case Compare::kNe:
-    case Compare::kSlt:
-    case Compare::kSle:
-    case Compare::kSgt:
-    case Compare::kSge:
-    case Compare::kUlt:
-    case Compare::kUle:
-    case Compare::kUgt:
-    case Compare::kUge:
-      break;
-  }
-  return std::nullopt;
-}
-}  // namespace
-
-Status EmitFcmp(Site& s) {
-  Floats floats(s);
-  Value a = floats.Operand(s, 0, s.inst.from), b = floats.Operand(s, 1, s.inst.from);
-  if (IsHalf(s.inst.from)) {
-    a = floats.ToF32(a, s.inst.from);
-    b = floats.ToF32(b, s.inst.from);
-  }
-  const std::optional<Predicate> predicate = PredicateOf(s.inst.attrs.compare);
-  if (!predicate) return s.Broken("no float predicate");
-  s.Return(s.b.CreateFCmp(*predicate, a, b));
   return {};
 }
 

@@ -1,4 +1,5 @@
-// Integer arithmetic, comparison, width changes. Division is in divide.cpp, bit operations are in bits.cpp.
+// Integer arithmetic, width changes. Division is in divide.cpp, comparison in compare.cpp, bit operations are
+// in bits.cpp.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -6,7 +7,6 @@
 
 namespace ptx2cpu::lowering {
 
-using ir::Compare;
 namespace intrinsic = llvm::Intrinsic;
 
 namespace {
@@ -150,60 +150,5 @@ Status Clamp(Site& s, bool from_signed) {
 
 Status EmitSatS(Site& s) { return Clamp(s, true); }
 Status EmitSatU(Site& s) { return Clamp(s, false); }
-
-Status EmitIcmp(Site& s) {
-  using Predicate = llvm::CmpInst::Predicate;
-  Predicate predicate;
-  switch (s.inst.attrs.compare) {
-    case Compare::kEq:
-      predicate = Predicate::ICMP_EQ;
-      break;
-    case Compare::kNe:
-      predicate = Predicate::ICMP_NE;
-      break;
-    case Compare::kSlt:
-      predicate = Predicate::ICMP_SLT;
-      break;
-    case Compare::kSle:
-      predicate = Predicate::ICMP_SLE;
-      break;
-    case Compare::kSgt:
-      predicate = Predicate::ICMP_SGT;
-      break;
-    case Compare::kSge:
-      predicate = Predicate::ICMP_SGE;
-      break;
-    case Compare::kUlt:
-      predicate = Predicate::ICMP_ULT;
-      break;
-    case Compare::kUle:
-      predicate = Predicate::ICMP_ULE;
-      break;
-    case Compare::kUgt:
-      predicate = Predicate::ICMP_UGT;
-      break;
-    case Compare::kUge:
-      predicate = Predicate::ICMP_UGE;
-      break;
-    case Compare::kNone:
-    case Compare::kFeq:
-    case Compare::kFne:
-    case Compare::kFlt:
-    case Compare::kFle:
-    case Compare::kFgt:
-    case Compare::kFge:
-    case Compare::kFequ:
-    case Compare::kFneu:
-    case Compare::kFltu:
-    case Compare::kFleu:
-    case Compare::kFgtu:
-    case Compare::kFgeu:
-    case Compare::kFnum:
-    case Compare::kFnan:
-      return s.Broken("no integer predicate");
-  }
-  s.Return(s.b.CreateICmp(predicate, s.Operand(0), s.Operand(1)));
-  return {};
-}
 
 }  // namespace ptx2cpu::lowering

@@ -14,26 +14,7 @@ std::span<const ir::Edge> EdgesOfLevel(const ir::Inst& inst) {
 }
 
 std::vector<ir::BlockId> BlocksOfLevel(const ir::Function& f, ir::BlockId entry) {
-  std::vector<ir::BlockId> order;
-  std::vector<bool> seen(f.blocks.size());
-  std::vector<std::pair<ir::BlockId, size_t>> stack{{entry, 0}};
-  seen[entry.index] = true;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    std::span<const ir::Edge> edges = EdgesOfLevel(f.terminator(block));
-    if (next < edges.size()) {
-      ir::BlockId to = edges[next++].to;
-      if (!seen[to.index]) {
-        seen[to.index] = true;
-        stack.push_back({to, 0});
-      }
-    } else {
-      order.push_back(block);
-      stack.pop_back();
-    }
-  }
-  std::ranges::reverse(order);
-  return order;
+  return ReversePostOrder(f, entry, EdgesOfLevel);
 }
 
 RegionBlocks::RegionBlocks(FunctionEmitter& e)

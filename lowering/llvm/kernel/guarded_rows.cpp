@@ -85,27 +85,13 @@ class Guard {
   }
 
   void AddBound(const ir::Inst& compare, bool truth) {
-    using enum ir::Compare;
-    struct Row {
-      ir::Compare compare;
-      bool truth, place_is_first, is_signed, includes_limit;
-    };
-    static constexpr Row kRows[] = {
-        {kSlt, true, true, true, false},   {kSlt, false, false, true, true},
-        {kSle, true, true, true, true},    {kSle, false, false, true, false},
-        {kSgt, true, false, true, false},  {kSgt, false, true, true, true},
-        {kSge, true, false, true, true},   {kSge, false, true, true, false},
-        {kUlt, true, true, false, false},  {kUlt, false, false, false, true},
-        {kUle, true, true, false, true},   {kUle, false, false, false, false},
-        {kUgt, true, false, false, false}, {kUgt, false, true, false, true},
-        {kUge, true, false, false, true},  {kUge, false, true, false, false},
-        {kEq, true, true, false, true},    {kEq, true, false, false, true},
-        {kNe, false, true, false, true},   {kNe, false, false, false, true},
-    };
-    for (const Row& row : kRows) {
-      if (row.compare != compare.attrs.compare || row.truth != truth) continue;
-      const Bound bound{compare.operands[row.place_is_first ? 0 : 1],
-                        compare.operands[row.place_is_first ? 1 : 0], row.is_signed, row.includes_limit};
+    const ir::Compare holding = compare.attrs.compare;
+    const ir::CompareInfo& info = Info(truth ? holding : Negated(holding));
+    for (const bool place_is_first : {true, false}) {
+      // The place must not be beyond the limit.
+      if ((info.holds & (place_is_first ? ir::CompareInfo::kGreater : ir::CompareInfo::kLess)) != 0) continue;
+      const Bound bound{compare.operands[place_is_first ? 0 : 1], compare.operands[place_is_first ? 1 : 0],
+                        info.of == ir::CompareInfo::kSigned, (info.holds & ir::CompareInfo::kEqual) != 0};
       const LaneShape place = ShapeIn(e_, r_, bound.place), limit = ShapeIn(e_, r_, bound.limit);
       // Places that depend on the block are those of data, of which all blocks but the last have all.
       const bool in_block = place.base != analysis::Uniformity::kBlock;

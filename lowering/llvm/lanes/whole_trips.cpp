@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "lowering/llvm/emit/compare.h"
 #include "lowering/llvm/lanes/lane_vectors.h"
 
 namespace ptx2cpu::lowering {
@@ -27,17 +28,6 @@ namespace {
 constexpr size_t kMaxVersioned = 200;  // instructions of a loop that is emitted twice
 
 Value Known(llvm::IRBuilder<>& b, Value holds) { return holds != nullptr ? holds : b.getTrue(); }
-
-std::optional<Predicate> OrderOf(ir::Compare compare) {
-  constexpr std::pair<ir::Compare, Predicate> kOrders[] = {
-      {ir::Compare::kSlt, Predicate::ICMP_SLT}, {ir::Compare::kSle, Predicate::ICMP_SLE},
-      {ir::Compare::kSgt, Predicate::ICMP_SGT}, {ir::Compare::kSge, Predicate::ICMP_SGE},
-      {ir::Compare::kUlt, Predicate::ICMP_ULT}, {ir::Compare::kUle, Predicate::ICMP_ULE},
-      {ir::Compare::kUgt, Predicate::ICMP_UGT}, {ir::Compare::kUge, Predicate::ICMP_UGE}};
-  const auto row = std::ranges::find(kOrders, compare, &std::pair<ir::Compare, Predicate>::first);
-  if (row == std::end(kOrders)) return std::nullopt;
-  return row->second;
-}
 
 bool IsGreater(Predicate predicate) {
   return predicate == Predicate::ICMP_SGT || predicate == Predicate::ICMP_SGE ||
@@ -113,11 +103,12 @@ std::optional<LaneVectors::Bound> LaneVectors::BoundOf(ValueId condition, bool h
   }
   if (!def.valid() || f.at_inst(def).op != Opcode::kIcmp) return std::nullopt;
   const ir::Inst& compare = f.at_inst(def);
-  const std::optional<Predicate> order = OrderOf(compare.attrs.compare);
+  const std::optional<Predicate> order = PredicateOf(compare.attrs.compare);
   const size_t place = ShapeIn(e, region_, compare.operands[0]).affine() ? 0 : 1;
   const LaneShape shape = ShapeIn(e, region_, compare.operands[place]),
                   limit = ShapeIn(e, region_, compare.operands[1 - place]);
-  if (!order || !shape.affine() || shape.guess || !limit.uniform()) return std::nullopt;
+  if (!order || llvm::ICmpInst::isEquality(*order) || !shape.affine() || shape.guess || !limit.uniform())
+    return std::nullopt;
   if (!WayOf(shape, static_cast<unsigned>(ir::Bits(f.type_of(compare.operands[place]))))) return std::nullopt;
   Predicate predicate = place == 0 ? *order : llvm::CmpInst::getSwappedPredicate(*order);
   if (!holds) predicate = llvm::CmpInst::getInversePredicate(predicate);
