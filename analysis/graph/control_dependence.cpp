@@ -121,12 +121,18 @@ void DecidingBranches::Collect(size_t tree_node, size_t from, size_t to, size_t 
   if (to <= first || last <= from || least_[tree_node] >= depth) return;
   if (to - from == 1) {
     branches.push_back(ways_[from].branch);
+    reported_.push_back(from);
     Update(from, kReported);
     return;
   }
   const size_t middle = (from + to) / 2;
   Collect(2 * tree_node, from, middle, first, last, depth, branches);
   Collect(2 * tree_node + 1, middle, to, first, last, depth, branches);
+}
+
+void DecidingBranches::Forget() {
+  for (const size_t way : reported_) Update(way, ways_[way].join_depth);
+  reported_.clear();
 }
 
 std::vector<uint32_t> DecidingBranches::Take(uint32_t node) {

@@ -40,12 +40,13 @@ class DependentNodes {
 };
 
 // Branches that decide whether a node runs, each reported once: for the first node that depends on it. All
-// questions together take n log n.
+// questions together take n log n, those from one call of Forget to the next what they report times log n.
 class DecidingBranches {
  public:
   DecidingBranches(const Cfg& g, const DominatorTree& post_dominators);
   // Branches on which the node depends directly and that were not reported before.
   std::vector<uint32_t> Take(uint32_t node);
+  void Forget();  // what was reported
 
  private:
   struct Way {  // an edge of a branch: nodes of the tree from `head` to below `join` depend on the branch
@@ -60,6 +61,7 @@ class DecidingBranches {
   std::vector<Way> ways_;        // by the head's place in the tree
   std::vector<uint32_t> least_;  // segment tree over ways_: the least join_depth of those not reported
   size_t leaves_ = 1;
+  std::vector<size_t> reported_;  // places in ways_
 };
 
 }  // namespace ptx2cpu::analysis

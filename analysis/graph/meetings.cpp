@@ -2,27 +2,36 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace ptx2cpu::analysis {
 
-Meetings::Meetings(const Cfg& g)
+Meetings::Meetings(const Cfg& g, const LoopForest& loops)
     : g_(g),
+      loops_(loops),
       dominators_(Dominators(g)),
-      post_dominators_(PostDominators(g)),
       position_(g.size(), kNoNode),
       frontier_(g.size()),
+      leads_back_(g.size()),
+      latches_(loops.loops.size()),
+      irreducible_(loops.loops.size()),
       label_(g.size(), kNoNode),
       met_(g.size()),
       queued_(g.size()) {
   for (uint32_t i = 0; i < g.order.size(); ++i) position_[g.order[i]] = i;
+  for (size_t l = 0; l < loops.loops.size(); ++l) {
+    const uint32_t around = loops.loops[l].parent;
+    irreducible_[l] = loops.loops[l].irreducible || (around != kNoNode && irreducible_[around]);
+  }
   FindFrontiers();
+  FindWaysBack();
 }
 
 // Cooper, Harvey, Kennedy 2001, figure 5. A walk up the tree ends where an earlier one for the same node was.
 void Meetings::FindFrontiers() {
   for (uint32_t node : g_.order) {
     for (uint32_t from : g_.predecessors[node]) {
-      if (!g_.reached[from]) continue;
+      if (!g_.reached[from] || dominators_.Dominates(node, from)) continue;
       for (uint32_t up = from; up != kNoNode && up != dominators_.parent[node]; up = dominators_.parent[up]) {
         if (!frontier_[up].empty() && frontier_[up].back() == node) break;
         frontier_[up].push_back(node);
@@ -31,17 +40,39 @@ void Meetings::FindFrontiers() {
   }
 }
 
+// An edge back counts for what dominates its source, but not for what dominates the head too.
+void Meetings::FindWaysBack() {
+  std::vector<int64_t> ways(g_.size());
+  for (uint32_t node : g_.order) {
+    for (uint32_t to : g_.successors[node]) {
+      if (!dominators_.Dominates(to, node)) continue;
+      ++ways[node];
+      --ways[to];
+      latches_[loops_.innermost[to]].push_back(dominators_.enter[node]);
+    }
+  }
+  for (auto& latches : latches_) std::ranges::sort(latches);
+  for (size_t i = g_.order.size(); i-- > 0;) {
+    const uint32_t node = g_.order[i], parent = dominators_.parent[node];
+    leads_back_[node] = ways[node] > 0;
+    if (parent != kNoNode) ways[parent] += ways[node];
+  }
+}
+
 void Meetings::Enqueue(uint32_t node) {
-  came_back_ = came_back_ || dominators_.Dominates(node, stop_);
   if (queued_[node]) return;
   queued_[node] = true;
-  if (position_[node] <= at_) return later_.push_back(position_[node]);
+  if (position_[node] <= at_) {
+    went_back_ = true;
+    return later_.push_back(position_[node]);
+  }
   queue_.push_back(position_[node]);
   std::ranges::push_heap(queue_, std::greater{});
 }
 
-// The next node in reverse post order. Those that edges lead back to come after all others: a head of a loop
-// with the labels of all its back edges, since labels that change on the way look like meetings.
+// The next node in reverse post order. Those that edges lead back to come after all others: a head of an
+// irreducible loop with the labels of all its back edges, since labels that change on the way look like
+// meetings.
 uint32_t Meetings::Take() {
   if (queue_.empty()) {
     queue_.swap(later_);
@@ -57,61 +88,85 @@ uint32_t Meetings::Take() {
 void Meetings::Arrive(uint32_t to, uint32_t label) {
   uint32_t& known = label_[to];
   if (known == label) return;
+  const bool ends = dominators_.Dominates(to, stop_);
   if (known == kNoNode) {
     touched_.push_back(to);
     known = label;
-    return Enqueue(to);
+    return ends ? ends_.push_back(to) : Enqueue(to);
   }
   if (!met_[to]) found_.push_back(to);
   met_[to] = true;
-  if (known == to) return;  // a start that another one leads to, or a meeting point as it is
+  if (known == to || ends) return;  // a start that another one leads to, or a meeting point as it is
   known = to;
   Enqueue(to);
 }
 
-// Whether the node strictly dominates `stop` or a start: then what it dominates need not be reached from it
-// alone.
-bool Meetings::LeadsToOthers(uint32_t node, uint32_t stop) const {
-  if (node != stop && dominators_.Dominates(node, stop)) return true;
+// Nothing that follows is reached but through here: no other path is on its way, and what has been reached
+// comes before in reverse post order. Only edges back lead there: outside irreducible loops to heads of
+// loops, of which those that are no ends have one label.
+bool Meetings::HasAllPaths(uint32_t node) const {
+  if (!queue_.empty() || !later_.empty() || went_back_) return false;
+  const uint32_t in = loops_.innermost[node];
+  if (in != kNoNode && irreducible_[in]) return false;
+  return std::ranges::none_of(ends_, [&](uint32_t end) {
+    if (met_[end] || label_[end] == label_[node] || loops_.innermost[end] == kNoNode) return false;
+    return loops_.Contains(loops_.innermost[end], node);
+  });
+}
+
+// Strictly dominates a start: then what the node dominates need not be reached from it alone.
+bool Meetings::LeadsToStart(uint32_t node) const {
   const auto inner = std::ranges::upper_bound(inner_, dominators_.enter[node]);
   return inner != inner_.end() && *inner < dominators_.leave[node];
 }
 
-// Labels spread from the starts in reverse post order. All that a node dominates has its label, so a label
-// goes on at the node's dominance frontier.
-std::vector<uint32_t> Meetings::Of(const std::vector<uint32_t>& starts, uint32_t stop) {
+// All that a node dominates has its label, so a label goes on at the node's dominance frontier.
+void Meetings::GoOn(uint32_t node) {
+  const uint32_t label = label_[node];
+  if (LeadsToStart(node)) {
+    for (uint32_t to : g_.successors[node]) Arrive(to, label);
+    return;
+  }
+  for (uint32_t to : frontier_[node]) Arrive(to, label);
+  if (!leads_back_[node]) return;
+  for (uint32_t l = loops_.innermost[node]; l != kNoNode; l = loops_.loops[l].parent) {
+    const auto latch = std::ranges::lower_bound(latches_[l], dominators_.enter[node]);
+    if (latch == latches_[l].end() || *latch > dominators_.leave[node]) continue;
+    if (dominators_.Dominates(loops_.loops[l].header, stop_)) Arrive(loops_.loops[l].header, label);
+  }
+}
+
+void Meetings::Begin(const std::vector<uint32_t>& starts, uint32_t stop) {
+  stop_ = stop;
+  at_ = 0;
+  went_back_ = false;
   found_.clear();
   inner_.clear();
-  came_back_ = false;
-  stop_ = stop;
-  queue_.clear();
-  later_.clear();
-  at_ = 0;
   for (uint32_t start : starts) inner_.push_back(dominators_.enter[start]);
   std::ranges::sort(inner_);
-  for (uint32_t start : starts) {
-    if (label_[start] == start) continue;
-    touched_.push_back(start);
-    label_[start] = start;
-    Enqueue(start);
-  }
+  for (uint32_t start : starts) Arrive(start, start);
+}
+
+// Labels spread from the starts in reverse post order.
+std::vector<uint32_t> Meetings::Of(const std::vector<uint32_t>& starts, uint32_t stop) {
+  if (starts.size() < 2) return {};
+  Begin(starts, stop);
   while (!queue_.empty() || !later_.empty()) {
     const uint32_t node = Take();
-    // All paths are here, and what follows is reached through here only.
-    if (queue_.empty() && later_.empty() && !came_back_ && node != stop &&
-        dominators_.Dominates(stop, node) && post_dominators_.Dominates(node, stop))
-      break;
-    if (node == g_.exit || node == stop) continue;
-    const bool others = LeadsToOthers(node, stop);
-    const uint32_t label = label_[node];
-    for (uint32_t to : others ? g_.successors[node] : frontier_[node]) Arrive(to, label);
+    if (HasAllPaths(node)) break;
+    if (node != g_.exit) GoOn(node);
   }
+  return Finish();
+}
+
+std::vector<uint32_t> Meetings::Finish() {
   for (uint32_t node : touched_) {
     label_[node] = kNoNode;
     met_[node] = false;
   }
   touched_.clear();
-  return found_;
+  ends_.clear();
+  return std::exchange(found_, {});
 }
 
 }  // namespace ptx2cpu::analysis

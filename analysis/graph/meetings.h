@@ -1,36 +1,51 @@
 // Where paths meet that part at a branch: the blocks whose parameters depend on which way was taken (disjoint
 // paths; Karrenberg and Hack 2012).
+//
+// A path ends where it leads back to the branch or to the head of a loop around it: the next trip begins
+// there, with all who have come back. Who has left an inner loop and enters it again meets no one in it.
 #pragma once
 
 #include "analysis/graph/dominators.h"
+#include "analysis/graph/loops.h"
 
 namespace ptx2cpu::analysis {
 
 class Meetings {
  public:
-  explicit Meetings(const Cfg& g);  // must outlive it
+  Meetings(const Cfg& g, const LoopForest& loops);  // both must outlive it
 
-  // Where paths from different `starts` meet without passing `stop`.
+  // Where paths from different `starts` meet that come from `stop`.
   std::vector<uint32_t> Of(const std::vector<uint32_t>& starts, uint32_t stop);
 
  private:
   void FindFrontiers();
-  bool LeadsToOthers(uint32_t node, uint32_t stop) const;
+  void FindWaysBack();
+  void Begin(const std::vector<uint32_t>& starts, uint32_t stop);
+  bool HasAllPaths(uint32_t node) const;
+  bool LeadsToStart(uint32_t node) const;
+  void GoOn(uint32_t node);
   void Arrive(uint32_t to, uint32_t label);
   void Enqueue(uint32_t node);
   uint32_t Take();
+  std::vector<uint32_t> Finish();
 
   const Cfg& g_;
-  DominatorTree dominators_, post_dominators_;
-  std::vector<uint32_t> position_;               // in reverse post order
-  std::vector<std::vector<uint32_t>> frontier_;  // dominance frontiers
+  const LoopForest& loops_;
+  DominatorTree dominators_;
+  std::vector<uint32_t> position_;  // in reverse post order
+  // Dominance frontiers without the heads that edges lead back to: those of a nest grow with the square of
+  // its depth.
+  std::vector<std::vector<uint32_t>> frontier_;
+  std::vector<bool> leads_back_;                // what it dominates leads back to a head above it
+  std::vector<std::vector<uint32_t>> latches_;  // by loop: their places in the dominator tree, ascending
+  std::vector<bool> irreducible_;               // by loop: it, or one around it
   // Of one question; what was touched is reset.
   uint32_t stop_ = kNoNode;
-  bool came_back_ = false;       // to a block before `stop`, or to it
   std::vector<uint32_t> label_;  // the start, or the meeting point since, that a node is reached from
   std::vector<bool> met_, queued_;
-  std::vector<uint32_t> touched_, found_;
+  std::vector<uint32_t> touched_, found_, ends_;
   std::vector<uint32_t> queue_, later_;  // positions: a heap; after all of it, those that edges lead back to
+  bool went_back_ = false;               // some were later
   uint32_t at_ = 0;                      // position of the node taken last
   std::vector<uint32_t> inner_;          // places of the starts in the dominator tree
 };

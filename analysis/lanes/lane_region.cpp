@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "analysis/graph/loops.h"
 #include "analysis/lanes/lane_patterns.h"
@@ -183,6 +182,11 @@ class Builder {
   // -- uses --
   void FindUses() {
     r_.used_elsewhere.resize(f_.values.size());
+    within_.resize(f_.values.size(), LaneRegion::kNone);
+    for (size_t v = 0; v < within_.size(); ++v) {
+      const BlockId made = f_.values[v].block;
+      if (made.valid() && LaneLevel(made)) within_[v] = r_.level_of[made.index];
+    }
     for (BlockId block : r_.blocks) {
       for (ir::InstId id : f_.at_block(block).insts) {
         const ir::Inst& inst = f_.at_inst(id);
@@ -201,18 +205,16 @@ class Builder {
 
   void Use(ValueId value, BlockId block) {
     r_.used_elsewhere[value.index] = true;
-    BlockId made = f_.at_value(value).block;
-    if (!made.valid() || !LaneLevel(made) || r_.level_of[made.index] == LaneRegion::kNone) return;
-    for (uint32_t at = r_.level_of[made.index]; at != 0; at = r_.levels[at].parent) {
-      if (r_.Contains(at, block)) return;  // the loops around it do, too
-      if (leaves_.insert(uint64_t{at} << 32 | value.index).second) r_.levels[at].live_out.push_back(value);
-    }
+    uint32_t& at = within_[value.index];
+    if (at == LaneRegion::kNone) return;
+    for (; at != 0 && !r_.Contains(at, block); at = r_.levels[at].parent)
+      r_.levels[at].live_out.push_back(value);
   }
 
   const ir::Function& f_;
   LaneRegion& r_;
-  std::vector<uint32_t> head_of_;        // by block: the level of the loop that it heads
-  std::unordered_set<uint64_t> leaves_;  // levels and values that are among their live_out
+  std::vector<uint32_t> head_of_;  // by block: the level of the loop that it heads
+  std::vector<uint32_t> within_;   // by value: the innermost level that holds all uses so far
 };
 
 }  // namespace

@@ -75,6 +75,7 @@ class Shapes {
         r_(region) {
     r_.shapes.resize(f.values.size());
     r_.meets.resize(f.values.size());
+    apart_.resize(r_.levels.size(), LaneRegion::kNone);
     for (const LaneRegion::Level& level : r_.levels) groups_.emplace_back(level.items.size());
   }
 
@@ -162,8 +163,22 @@ class Shapes {
     LaneRegion::Level& loop = r_.levels[level];
     auto number = static_cast<uint32_t>(level);
     bool ends = std::ranges::any_of(loop.items, &LaneRegion::Item::ends);
-    Clear(loop.leaves_together, !ends && AllTogether(number, loop.exits));
+    if (Clear(loop.leaves_together, !ends && AllTogether(number, loop.exits))) LeaveApart(number);
     Clear(loop.turns_together, loop.leaves_together && AllTogether(number, loop.latches));
+  }
+
+  void LeaveApart(uint32_t level) {
+    apart_[level] = level;
+    std::vector<uint32_t> work{level};
+    while (!work.empty()) {
+      const uint32_t around = work.back();
+      work.pop_back();
+      for (const LaneRegion::Item& item : r_.levels[around].items) {
+        if (item.loop == LaneRegion::kNone || apart_[item.loop] == item.loop) continue;
+        apart_[item.loop] = level;
+        work.push_back(item.loop);
+      }
+    }
   }
 
   // -- values --
@@ -175,11 +190,8 @@ class Shapes {
     }
     const ThreadShape& shape = r_.shapes[value.index];
     if (shape.kind == Uniformity::kUnknown) return shape;
-    for (uint32_t at = r_.level_of[made.index]; at != 0; at = r_.levels[at].parent) {
-      if (r_.Contains(at, block)) break;  // the loops around it do, too
-      if (!r_.levels[at].leaves_together) return kVaryingShape;
-    }
-    return shape;
+    const uint32_t apart = apart_[r_.level_of[made.index]];
+    return apart == LaneRegion::kNone || r_.Contains(apart, block) ? shape : kVaryingShape;
   }
 
   // `meets`: what lanes bring from several places may be supposed to be a sequence.
@@ -237,10 +249,11 @@ class Shapes {
     known = joined;
     changed_ = true;
   }
-  void Clear(bool& flag, bool value) {
-    if (!flag || value) return;
+  bool Clear(bool& flag, bool value) {
+    if (!flag || value) return false;
     flag = false;
     changed_ = true;
+    return true;
   }
 
   const ir::Function& f_;
@@ -252,6 +265,7 @@ class Shapes {
   // By level and item: an earlier item of which all lanes come here, or none; or the item itself, where lanes
   // have parted or met.
   std::vector<std::vector<uint32_t>> groups_;
+  std::vector<uint32_t> apart_;  // by level: itself or the nearest around it that lanes leave apart
   std::vector<ThreadShape> operands_;
   bool changed_ = false;
 };

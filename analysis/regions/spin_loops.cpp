@@ -27,6 +27,8 @@ bool MayWait(const ir::Inst& inst) {
          (inst.op == Opcode::kLoad && (inst.attrs.order != ir::MemoryOrder::kWeak || MayBeRead(inst)));
 }
 
+bool Pauses(const ir::Inst& inst) { return inst.op == Opcode::kFence || inst.op == Opcode::kNanosleep; }
+
 // What the loops of a function share, so that each costs what it holds.
 struct Scratch {
   explicit Scratch(const ir::Function& f)
@@ -49,7 +51,7 @@ class Candidate {
     for (BlockId block : blocks_) {
       for (ir::InstId id : f_.at_block(block).insts) {
         const ir::Inst& inst = f_.at_inst(id);
-        pauses_ |= inst.op == Opcode::kFence || inst.op == Opcode::kNanosleep;
+        pauses_ |= Pauses(inst);
         may_wait_ |= MayWait(inst);
         yields_ |= ir::IsYield(inst.op);
         meets_ |= ir::IsBarrier(inst.op) || ir::IsCollective(inst.op);
@@ -169,21 +171,27 @@ class Candidate {
   std::vector<const ir::Inst*> deciders_;
 };
 
-// Whether nothing in the loop of a header can wait. Its blocks hold those of each back edge to the header
-// unless control also enters elsewhere. They are next to each other in the forest, so that sums answer for
-// all of the loops within each other.
+// Whether nothing in the loop of a header can wait: it neither reads what is meant for other threads, nor
+// reads plainly and pauses. Its blocks hold those of each back edge to the header unless control also enters
+// elsewhere. They are next to each other in the forest, so that sums answer for all of the loops within each
+// other.
 class LoopsThatRun {
  public:
   explicit LoopsThatRun(const ir::Function& f)
-      : forest_(Loops(BuildCfg(f))), loop_of_(f.blocks.size(), kNoNode), waits_{0} {
+      : forest_(Loops(BuildCfg(f))), loop_of_(f.blocks.size(), kNoNode), sums_(1) {
     for (uint32_t l = 0; l < forest_.loops.size(); ++l) {
       loop_of_[forest_.loops[l].header] = l;
       irreducible_ |= forest_.loops[l].irreducible;
     }
     for (const uint32_t block : forest_.blocks) {
-      const bool waits = std::ranges::any_of(f.at_block({block}).insts,
-                                             [&](ir::InstId id) { return MayWait(f.at_inst(id)); });
-      waits_.push_back(waits_.back() + (waits ? 1 : 0));
+      Sums sums = sums_.back();
+      for (const ir::InstId id : f.at_block({block}).insts) {
+        const ir::Inst& inst = f.at_inst(id);
+        const bool is_weak = inst.op == Opcode::kLoad && inst.attrs.order == ir::MemoryOrder::kWeak;
+        if (MayWait(inst)) ++(is_weak ? sums.weak : sums.strong);
+        if (Pauses(inst)) ++sums.pauses;
+      }
+      sums_.push_back(sums);
     }
   }
 
@@ -192,13 +200,18 @@ class LoopsThatRun {
     if (irreducible_ || loop == kNoNode) return false;
     const std::span<const uint32_t> blocks = forest_.loops[loop].blocks;
     const auto first = static_cast<size_t>(blocks.data() - forest_.blocks.data());
-    return waits_[first + blocks.size()] == waits_[first];
+    const Sums &before = sums_[first], &after = sums_[first + blocks.size()];
+    return after.strong == before.strong && (after.weak == before.weak || after.pauses == before.pauses);
   }
 
  private:
+  struct Sums {  // of instructions
+    uint32_t strong = 0, weak = 0, pauses = 0;
+  };
+
   const LoopForest forest_;
   std::vector<uint32_t> loop_of_;  // by header
-  std::vector<uint32_t> waits_;    // how many of the forest's first n blocks may wait
+  std::vector<Sums> sums_;         // of the forest's first n blocks
   bool irreducible_ = false;
 };
 

@@ -27,7 +27,7 @@ class Solver {
         settled_(FindSettledLoads(f)),
         g_(BuildCfg(f)),
         loops_(Loops(g_)),
-        meetings_(g_) {
+        meetings_(g_, loops_) {
     result_.values.resize(f.values.size());
     result_.branches.resize(f.blocks.size(), Uniformity::kGrid);
     merge_.resize(g_.size(), Uniformity::kGrid);
@@ -218,13 +218,15 @@ class Solver {
     if (!escape_.empty()) return;
     escape_.resize(f_.values.size(), Uniformity::kGrid);
     escaping_.resize(loops_.loops.size());
-    auto use = [&](ir::ValueId value, uint32_t node) {
-      const uint32_t block = f_.at_value(value).block.index;
-      if (!g_.reached[block]) return;
-      for (uint32_t l = loops_.innermost[block]; l != kNoNode; l = loops_.loops[l].parent) {
-        if (loops_.Contains(l, node)) return;
-        if (escaping_[l].empty() || escaping_[l].back() != value) escaping_[l].push_back(value);
-      }
+    std::vector<uint32_t> within(f_.values.size(), kNoNode);  // the innermost loop that holds all uses so far
+    for (size_t v = 0; v < within.size(); ++v) {
+      const ir::BlockId block = f_.values[v].block;
+      if (block.valid() && g_.reached[block.index]) within[v] = loops_.innermost[block.index];
+    }
+    const auto use = [&](ir::ValueId value, uint32_t node) {
+      for (uint32_t& l = within[value.index]; l != kNoNode && !loops_.Contains(l, node);
+           l = loops_.loops[l].parent)
+        escaping_[l].push_back(value);
     };
     for (uint32_t node : g_.order) {
       if (node == g_.exit) continue;

@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -135,18 +136,29 @@ class OnceForBlock {
 
   // -- the head --
 
-  std::set<uint32_t> BlocksBefore(const analysis::Cfg& g, uint32_t entry, uint32_t cut) const {
-    std::set<uint32_t> blocks{entry};
-    std::vector<uint32_t> work{entry};
-    while (!work.empty()) {
-      const uint32_t node = work.back();
-      work.pop_back();
-      for (uint32_t next : g.successors[node]) {
-        if (next != cut && blocks.insert(next).second) work.push_back(next);
+  // The blocks from an entry to a cut, which grow from one cut to the next.
+  struct Growing {
+    explicit Growing(const analysis::Cfg& graph) : g(graph), holds(graph.size()) {}
+    void AddUpTo(uint32_t first, uint32_t cut) {
+      Add(first);
+      for (size_t n = blocks.size() - 1; n < blocks.size(); ++n) {
+        for (uint32_t next : g.successors[blocks[n]]) {
+          if (next != cut && !holds[next]) Add(next);
+        }
       }
     }
-    return blocks;
-  }
+    void Add(uint32_t node) {
+      holds[node] = true;
+      blocks.push_back(node);
+      for (uint32_t from : g.predecessors[node]) entering += holds[from] ? 0 : 1;
+      for (uint32_t to : g.successors[node]) entering -= holds[to] && to != node ? 1 : 0;
+    }
+
+    const analysis::Cfg& g;
+    std::vector<bool> holds;
+    std::vector<uint32_t> blocks;
+    size_t entering = 0;  // edges
+  };
 
   // The longest that has a loop.
   std::optional<Head> FindHead(BlockId entry) {
@@ -155,27 +167,28 @@ class OnceForBlock {
     if (loops.loops.empty() || !g.endless.empty()) return {};
     const analysis::DominatorTree post = analysis::PostDominators(g);
     FindVarying(g);
-    std::optional<Head> found;
-    for (uint32_t cut = post.parent[entry.index]; cut != g.exit && cut != analysis::kNoNode;
-         cut = post.parent[cut]) {
-      std::set<uint32_t> blocks = BlocksBefore(g, entry.index, cut);
-      if (!std::ranges::all_of(blocks, [&](uint32_t node) { return MayBeOfHead({node}); })) break;
-      if (!IsClosed(g, blocks, entry.index)) continue;
+    if (!g.predecessors[entry.index].empty()) return {};
+    Growing head(g);
+    bool has_loop = false;
+    size_t count = 0;  // of its blocks in the longest
+    BlockId last;
+    for (uint32_t from = entry.index, cut = post.parent[from]; cut != g.exit && cut != analysis::kNoNode;
+         from = std::exchange(cut, post.parent[cut])) {
+      const size_t before = head.blocks.size();
+      head.AddUpTo(from, cut);
+      const auto added = std::span(head.blocks).subspan(before);
+      if (!std::ranges::all_of(added, [&](uint32_t node) { return MayBeOfHead({node}); })) break;
+      has_loop |= std::ranges::any_of(
+          added, [&](uint32_t node) { return loops.innermost[node] != analysis::kNoNode; });
+      if (!has_loop || head.entering != 0) continue;  // something leads back into it
       if (std::ranges::any_of(f_.at_block({cut}).params,
                               [&](ValueId v) { return varying_.contains(v.index); }))
         continue;
-      const auto in_loop = [&](uint32_t node) { return loops.innermost[node] != analysis::kNoNode; };
-      if (std::ranges::any_of(blocks, in_loop)) found = Head{entry, {cut}, std::move(blocks)};
+      count = head.blocks.size();
+      last = {cut};
     }
-    return found;
-  }
-
-  // Nothing leads back into it.
-  static bool IsClosed(const analysis::Cfg& g, const std::set<uint32_t>& blocks, uint32_t entry) {
-    return g.predecessors[entry].empty() && std::ranges::all_of(blocks, [&](uint32_t node) {
-             return std::ranges::all_of(g.predecessors[node],
-                                        [&](uint32_t from) { return blocks.contains(from); });
-           });
+    if (count == 0) return {};
+    return Head{entry, last, {head.blocks.begin(), head.blocks.begin() + static_cast<ptrdiff_t>(count)}};
   }
 
   // -- what the rest needs of it --

@@ -53,7 +53,8 @@ class Interchanger {
         uniformity_(analysis::AnalyzeUniformity(f, options.launch)),
         linear_(analysis::LinearInThread(f, uniformity_, Level::kBlock)),
         g_(analysis::BuildCfg(f)),
-        dependence_(analysis::ControlDependences(g_, analysis::PostDominators(g_))),
+        post_(analysis::PostDominators(g_)),
+        deciding_(g_, post_),
         has_collective_(std::ranges::any_of(
             f.insts, [](const ir::Inst& inst) { return inst.block.valid() && ir::IsCollective(inst.op); })) {
     const analysis::LaunchShape shape = options.launch.value_or(analysis::PromisedShape(f));
@@ -146,13 +147,12 @@ class Interchanger {
 
   // Whether each branch that decides whether the loop is reached is uniform, or one that may part threads.
   template <typename MayPart>
-  bool AllReach(const ThreadLoop& loop, MayPart may_part) const {
+  bool AllReach(const ThreadLoop& loop, MayPart may_part) {
+    deciding_.Forget();
     std::vector<uint32_t> found{loop.header.index};
-    std::vector<bool> seen(g_.size());
     for (size_t i = 0; i < found.size(); ++i) {
-      for (uint32_t branch : dependence_.sources[found[i]]) {
-        if (branch == loop.latch.index || seen[branch]) continue;
-        seen[branch] = true;
+      for (uint32_t branch : deciding_.Take(found[i])) {
+        if (branch == loop.latch.index) continue;
         found.push_back(branch);
         if (!uniformity_.BranchUniformAt({branch}, Level::kBlock) && !may_part(BlockId{branch})) return false;
       }
@@ -161,7 +161,7 @@ class Interchanger {
   }
 
   // All branches are uniform, but for one that skips the loop.
-  bool AllCome(ThreadLoop& loop) const {
+  bool AllCome(ThreadLoop& loop) {
     return AllReach(loop, [&](BlockId branch) { return !loop.guard.valid() && IsGuard(loop, branch); });
   }
 
@@ -226,7 +226,7 @@ class Interchanger {
   }
 
   // Every branch that decides whether the loop is reached is uniform, or leads to the thread's end.
-  bool AllComeOrEnd(const ThreadLoop& loop) const {
+  bool AllComeOrEnd(const ThreadLoop& loop) {
     return AllReach(loop, [&](BlockId branch) {
       return std::ranges::any_of(f_.successors(branch), [&](const ir::Edge& edge) { return Ends(edge.to); });
     });
@@ -305,7 +305,8 @@ class Interchanger {
   const analysis::UniformityResult uniformity_;
   const std::vector<bool> linear_;
   const analysis::Cfg g_;
-  const analysis::ControlDependence dependence_;
+  const analysis::DominatorTree post_;
+  analysis::DecidingBranches deciding_;
   const bool has_collective_;
   bool is_one_row_ = false;  // the block
   size_t loops_ = 0;         // of the function

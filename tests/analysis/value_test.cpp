@@ -176,6 +176,37 @@ TEST_CASE("a uniform exit that only some threads test in a trip", "[analysis]") 
   CHECK(Stored(m.functions[0], 1).kind == Uniformity::kVarying);  // threads leave in different trips
 }
 
+// The counter of the inner loop begins anew when all threads have left it.
+TEST_CASE("what threads of one trip hold is the same within a loop around which is another one",
+          "[analysis]") {
+  const ir::Module m = test::ParseText(R"(kernel @k (p: i64 @0, n: i32 @8) phase simt {
+^b0:
+  %base = param_base
+  %t = special i32 tid.x
+  %zero = const i32 0x0
+  %one = const i32 0x1
+  %ten = const i32 0xa
+  br ^outer(%zero)
+^outer(%i: i32):
+  br ^inner(%zero)
+^inner(%j: i32):
+  store i32 global %base, %j
+  %j1 = add i32 %j, %one
+  %again = icmp ult i32 %j1, %t
+  cond_br %again, ^inner(%j1), ^next
+^next:
+  store i32 global %base, %i
+  %i1 = add i32 %i, %one
+  %more = icmp ult i32 %i1, %ten
+  cond_br %more, ^outer(%i1), ^end
+^end:
+  ret
+}
+)");
+  CHECK(Stored(m.functions[0], 0).kind == Uniformity::kGrid);
+  CHECK(Stored(m.functions[0], 1).kind == Uniformity::kGrid);
+}
+
 TEST_CASE("which exit of a loop threads take differs when they leave it in different trips", "[analysis]") {
   ir::Module m = test::ParseText(R"(kernel @k (p: i64 @0, n: i32 @8) phase simt {
 ^b0:

@@ -81,10 +81,11 @@ class Finder {
 
   // A value from outside a loop that is used in it.
   void Keep(ValueId value, uint32_t used_in) {
+    if (!IsVector(value)) return;
     const BlockId made = f_.at_value(value).block;
     for (uint32_t at = used_in; at != 0; at = r_.levels[at].parent) {
       if (made.valid() && r_.level_of[made.index] != LaneRegion::kNone && r_.Contains(at, made)) return;
-      if (IsVector(value)) kept_[at].insert(value.index);
+      if (!kept_[at].insert(value.index).second) return;  // the loops around it keep it, too
     }
   }
 

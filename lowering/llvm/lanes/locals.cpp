@@ -125,6 +125,9 @@ Value LocalWords::Pointer(Value offset, uint64_t byte) const {
   if (apart) offset = b.CreateTrunc(offset, ShapedLike(offset, b.getInt32Ty()));
   Value number = b.CreateLShr(offset, Literal(offset, static_cast<uint64_t>(std::countr_zero(granule_))));
   number = b.CreateMul(b.CreateAdd(number, Literal(number, byte / granule_)), Literal(number, width_));
+  if (!apart && llvm::isa<llvm::ConstantInt>(number))
+    return e_.memory.WithinLocals(e_.memory.LocalsOfLanes(width_),
+                                  b.CreateMul(number, Literal(number, granule_)));
   if (apart) number = b.CreateAdd(number, Consecutive(b, b.getInt32(0), width_));
   return b.CreateGEP(word_->getElementType(), e_.memory.LocalsOfLanes(width_), number);
 }
