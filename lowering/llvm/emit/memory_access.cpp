@@ -31,6 +31,15 @@ Value MemoryAccess::LocalsOfLanes(unsigned width) {
   return locals;
 }
 
+Value MemoryAccess::WithinLocals(Value base, Value bytes) {
+  const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(base);
+  const auto* offset = llvm::dyn_cast<llvm::ConstantInt>(bytes);
+  const bool is_within = variable != nullptr && offset != nullptr &&
+                         offset->getValue().ult(variable->getAllocatedType()->getArrayNumElements());
+  return is_within ? e_.b.CreateConstInBoundsGEP1_64(e_.b.getInt8Ty(), base, offset->getZExtValue())
+                   : e_.b.CreateGEP(e_.b.getInt8Ty(), base, bytes);
+}
+
 // -- addresses --
 
 // The pointer that an address is computed from, when it is visible: LLVM
@@ -73,7 +82,7 @@ Value MemoryAccess::Pointer(Space space, ir::ValueId address, Memory* memory) {
                             e_.values.Get(address));
     case Space::kLocal:
       *memory = Memory::kLocal;
-      return e_.b.CreateGEP(byte, LocalBase(), e_.values.Get(address));
+      return WithinLocals(LocalBase(), e_.values.Get(address));
     case Space::kParam: {
       *memory = Memory::kContext;
       Value params = e_.body.Field(offsetof(ptx2cpu_block, params), e_.b.getPtrTy(), "params");

@@ -23,6 +23,9 @@ class MemoryAccess {
   void SetLocalGranule(unsigned granule) { local_granule_ = granule; }
   unsigned local_granule() const { return local_granule_; }
   llvm::Value* LocalsOfLanes(unsigned width);
+  // So many bytes beyond a variable's beginning. Constants are written as LLVM would: it looks at all uses of
+  // the variable again whenever it writes one of them anew.
+  llvm::Value* WithinLocals(llvm::Value* base, llvm::Value* bytes);
   // Called functions reach their caller's locals by offsets from the thread's window, which is found once.
   void FindLocalsOfCallee(llvm::Value* thread) { callee_local_base_ = LocalBaseOf(thread); }
 

@@ -80,11 +80,10 @@ class SplitLongBlocks final : public llvm::FunctionPass {
 
   void Split(llvm::BasicBlock& block) const {
     Copies copies = ManyUsed(block);
-    llvm::BasicBlock* piece = &block;
-    while (llvm::Instruction* at = EndOfPiece(*piece)) {
-      piece = piece->splitBasicBlock(at, block.getName() + ".piece");
-      UseCopies(*piece, copies);
-    }
+    llvm::SmallVector<llvm::BasicBlock*> pieces{&block};
+    while (llvm::Instruction* at = EndOfPiece(*pieces.back()))
+      pieces.push_back(pieces.back()->splitBasicBlock(at, block.getName() + ".piece"));
+    for (llvm::BasicBlock* piece : llvm::drop_begin(pieces)) UseCopies(*piece, copies);
   }
 
   // LLVM writes memory of constant length by stores of registers where these are few.

@@ -22,6 +22,7 @@
 #include "lowering/llvm/output/known_masks.h"
 #include "lowering/llvm/output/long_blocks.h"
 #include "lowering/llvm/output/long_functions.h"
+#include "lowering/llvm/output/long_machine_blocks.h"
 #include "lowering/llvm/output/mask_words.h"
 #include "lowering/llvm/output/matrix_rows.h"
 #include "lowering/llvm/output/order_stores.h"
@@ -76,13 +77,14 @@ constexpr std::string_view kFull =
 constexpr std::string_view kShort =
     "function<eager-inv>(divide-huge-blocks,sroa<modify-cfg>,simplifycfg,loop-simplify)";
 
-// Where loops are nested so deeply that what is done for each of them, with all that it contains, does.
+// Where loops are nested so deeply that what is done for each of them, with all that it contains, does:
+// LLVM's list of the blocks of each, which gvn asks for too.
 constexpr std::string_view kDeep =
     "function<eager-inv>("
     "  "
     "divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-"
     "verify-fixpoint>,"
-    "  gvn,early-cse<memssa>,simplifycfg,adce"
+    "  early-cse<memssa>,simplifycfg,adce"
     "),globaldce";
 
 std::string_view PipelineOf(int level, const llvm::Module& module, const LoopNumbers& numbers) {
@@ -139,6 +141,7 @@ bool AddCodeGeneration(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManag
   if (machine.getOptLevel() != llvm::CodeGenOptLevel::None) {
     const std::unique_ptr<llvm::Pass> last_to_merge(llvm::createCodeGenPrepareLegacyPass());
     config->insertPass(last_to_merge->getPassID(), CreateSplitLongBlocks(machine));
+    config->insertPass(&llvm::ExpandPostRAPseudosID, CreateSplitLongMachineBlocks());
   }
   passes.add(config);
   passes.add(machine_module);
@@ -205,8 +208,24 @@ int GenerationLevel(int level, llvm::Module& module) {
   return level > 0 && (NumbersOfLoops(module).AreDeep() || HasHugeTable(module)) ? 0 : level;
 }
 
+namespace {
+
+// Blocks of a function in which branches are followed from one to the next, which takes time with their
+// square where arms are within each other.
+constexpr size_t kMaxThreadedBlocks = 1500;
+
+void LeaveOutJumpThreadingOfLongFunctions(llvm::PassInstrumentationCallbacks& callbacks) {
+  callbacks.registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any unit) {
+    const auto* function = llvm::any_cast<const llvm::Function*>(&unit);
+    return pass != "JumpThreadingPass" || function == nullptr || (*function)->size() <= kMaxThreadedBlocks;
+  });
+}
+
+}  // namespace
+
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, const std::atomic<bool>* stop) {
   llvm::PassInstrumentationCallbacks callbacks;
+  LeaveOutJumpThreadingOfLongFunctions(callbacks);
   if (stop != nullptr) {
     callbacks.registerShouldRunOptionalPassCallback(
         [stop](llvm::StringRef, llvm::Any) { return !stop->load(std::memory_order_relaxed); });
