@@ -13,6 +13,12 @@
 #include "tests/driver/driver_session.h"
 #include "tests/run_shell.h"
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define PTX2CPU_TEST_SANITIZED
+#endif
+#endif
+
 namespace {
 
 // Standard output, then the exit status where it is not 0.
@@ -54,6 +60,26 @@ TEST_CASE("little address space: an error that is named, or the result") {
   }
   CHECK(runs == 13);
 }
+
+#ifndef PTX2CPU_TEST_SANITIZED
+// As a user or a batch system sets it: the loader, the libraries and the compiler share it.
+TEST_CASE("200 MB of address space from the program's start: an error that is named, or the result") {
+  for (const int megabytes : {150, 200, 250, 300, 2048}) {
+    const ptx2cpu::test::Outcome outcome =
+        ptx2cpu::test::RunShell("ulimit -v " + std::to_string(megabytes * 1024) +
+                                    "; env CUDA_CACHE_DISABLE=1 PTX2CPU_THREADS=2 " PTX2CPU_BINARY_DIR
+                                    "/bin/driver_trouble_asker small_stack",
+                                100, ptx2cpu::test::Streams::kOutput);
+    INFO(megabytes << " MB: " << outcome.text);
+    CHECK(outcome.code == 0);
+    const std::regex good("load 0\nlaunch 0 wait 0 sum 64000\n"),
+        named("load (0|2)\nlaunch (2|304|400|701) wait 0 sum 0\n");
+    const bool is_good = std::regex_match(outcome.text, good);
+    CHECK((is_good || std::regex_match(outcome.text, named)));
+    if (megabytes == 2048) CHECK(is_good);
+  }
+}
+#endif
 
 TEST_CASE("large arrays that nobody writes take no memory, and one of 1 TiB ends no process") {
   CHECK(Ask("huge_array") == "1099511627776: an answer\n1073741824: an answer\nlittle memory\n");

@@ -41,10 +41,31 @@ TEST_CASE("compiling up to LLVM takes time in proportion to the text") {
   }
 }
 
+// Where paths meet, what leaves loops, what decides about a loop and which loops wait is found without
+// walking over a nest for each of its loops. Caches hold a shallow nest, which the factor allows for.
+TEST_CASE("a nest of loops is compiled up to LLVM in proportion to its depth") {
+  constexpr double kMaxFactor = 18;  // for eight times the depth
+  struct Case {
+    const char* shape;
+    uint32_t depth;
+  };
+  for (const Case& each :
+       {Case{"nested_loops", 400}, Case{"divergent_nested_loops", 400}, Case{"values_around_loops", 200}}) {
+    const GrowthShape& shape = *std::ranges::find(GrowthShapes(), each.shape, &GrowthShape::name);
+    double factor = 0;
+    for (int tries = 1; tries <= kTries && (tries == 1 || factor > kMaxFactor); ++tries)
+      factor =
+          LeastTime(shape, 8 * each.depth, tries) / std::max(LeastTime(shape, each.depth, tries), kFloor);
+    INFO(shape.name << ", from " << each.depth << " to " << 8 * each.depth << ": " << factor);
+    CHECK(factor <= kMaxFactor);
+  }
+}
+
 // In one long block the values are connected with each other, and many have as many uses as the block has
 // instructions: what walks over all of them for each takes sixteen times as long. So it is for compares of
 // one value, for loops in a row and within each other, for values that are live at once, for blocks with many
-// edges and for calls of one of many functions.
+// edges and for calls of one of many functions. In a block of many pieces each has copies of its own of what
+// has many uses, and none is longer for the last scheduler.
 TEST_CASE("code for long blocks, many branches, loops and targets does not take time with their square") {
   struct Case {
     const char* shape;
@@ -52,6 +73,7 @@ TEST_CASE("code for long blocks, many branches, loops and targets does not take 
   };
   for (const Case& each :
        {Case{"branches", 600}, Case{"straight_line", 1500}, Case{"live_at_once", 400},
+        Case{"straight_line", 4000}, Case{"deep_branches", 400}, Case{"local_array", 1000},
         Case{"uniform_branches", 750}, Case{"loops", 200}, Case{"nested_loops", 200},
         Case{"values_around_loops", 400}, Case{"switch", 1000}, Case{"switch_to_few", 5000},
         Case{"shuffles", 200}, Case{"shuffles_in_arms", 40}, Case{"barriers", 100},
