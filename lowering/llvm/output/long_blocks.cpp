@@ -4,6 +4,8 @@
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
@@ -33,6 +35,8 @@ constexpr uint64_t kMaxStoresOfFill = 32;
 constexpr unsigned kMaxRegisters = 8;
 // Uses of a value in a block, from which on each piece has its own copy.
 constexpr unsigned kManyUses = 128;
+// Of a piece of machine code.
+constexpr size_t kMaxPiece = 512;
 // Instructions of a loop's body, beyond which LLVM does not make it a loop of vectors.
 constexpr size_t kMaxVectorised = 2000;
 // Uses that CodeGenPrepare visits, for each instruction of the module.
@@ -193,6 +197,36 @@ class SplitLongBlocks final : public llvm::FunctionPass {
 };
 char SplitLongBlocks::id = 0;
 
+class SplitLongMachineBlocks final : public llvm::MachineFunctionPass {
+ public:
+  static char id;
+  SplitLongMachineBlocks() : MachineFunctionPass(id) {}
+
+  llvm::StringRef getPassName() const override { return "Split long machine blocks"; }
+
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    std::vector<llvm::MachineBasicBlock*> blocks;
+    for (llvm::MachineBasicBlock& block : function) {
+      if (block.size() > 2 * kMaxPiece) blocks.push_back(&block);
+    }
+    for (llvm::MachineBasicBlock* block : blocks) Split(*block);
+    return !blocks.empty();
+  }
+
+ private:
+  // From the end on: what is live there is known, and each piece is walked over once.
+  static void Split(llvm::MachineBasicBlock& block) {
+    std::vector<llvm::MachineInstr*> ends;
+    size_t number = 0;
+    for (llvm::MachineInstr& inst : block) {
+      if (inst.isTerminator()) break;
+      if (++number % kMaxPiece == 0) ends.push_back(&inst);
+    }
+    for (size_t n = ends.size(); n-- > 0;) block.splitAt(*ends[n]);
+  }
+};
+char SplitLongMachineBlocks::id = 0;
+
 // Which natural loop is within which; LLVM's own analysis also lists the blocks of each, which takes memory
 // with the square of the depth. From the inside out, the blocks of a loop become one with its header.
 class LoopNest {
@@ -253,6 +287,8 @@ class LoopNest {
 llvm::FunctionPass* CreateSplitLongBlocks(const llvm::TargetMachine& machine) {
   return new SplitLongBlocks(machine);
 }
+
+llvm::FunctionPass* CreateSplitLongMachineBlocks() { return new SplitLongMachineBlocks; }
 
 bool LoopNumbers::AreDeep() const { return depth > kMaxDepth; }
 bool LoopNumbers::AreMany() const { return loops > kMaxLoops || blocks > kMaxBlocksOfFunction; }

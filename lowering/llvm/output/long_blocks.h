@@ -40,6 +40,11 @@ class DivideHugeBlocks : public llvm::PassInfoMixin<DivideHugeBlocks> {
 // The caller owns it.
 llvm::FunctionPass* CreateSplitLongBlocks(const llvm::TargetMachine& machine);
 
+// A pass of code generation ahead of the last scheduler, when pieces of blocks are one block again: it
+// compares each access of memory with the others, and each instruction that writes flags with those that do.
+// Divides blocks again; what places blocks makes one of them. The caller owns it.
+llvm::FunctionPass* CreateSplitLongMachineBlocks();
+
 // Whether LLVM's CodeGenPrepare would take time with the square of the module: for each unsigned compare it
 // walks over the uses of the compared value, and for each change of the graph over the blocks.
 bool PreparesSlowly(const llvm::Module& module);

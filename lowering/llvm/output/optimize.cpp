@@ -22,7 +22,6 @@
 #include "lowering/llvm/output/known_masks.h"
 #include "lowering/llvm/output/long_blocks.h"
 #include "lowering/llvm/output/long_functions.h"
-#include "lowering/llvm/output/long_machine_blocks.h"
 #include "lowering/llvm/output/mask_words.h"
 #include "lowering/llvm/output/matrix_rows.h"
 #include "lowering/llvm/output/order_stores.h"
