@@ -66,9 +66,9 @@ TEST_CASE("little address space: an error that is named, or the result") {
 TEST_CASE("200 MB of address space from the program's start: an error that is named, or the result") {
   for (const int megabytes : {150, 200, 250, 300, 2048}) {
     const ptx2cpu::test::Outcome outcome =
-        ptx2cpu::test::RunShell("ulimit -v " + std::to_string(megabytes * 1024) +
-                                    "; env CUDA_CACHE_DISABLE=1 PTX2CPU_THREADS=2 " PTX2CPU_BINARY_DIR
-                                    "/bin/driver_trouble_asker small_stack",
+        ptx2cpu::test::RunShell("sh -c 'ulimit -v " + std::to_string(megabytes * 1024) +
+                                    "; exec env CUDA_CACHE_DISABLE=1 PTX2CPU_THREADS=2 " PTX2CPU_BINARY_DIR
+                                    "/bin/driver_trouble_asker small_stack'",
                                 100, ptx2cpu::test::Streams::kOutput);
     INFO(megabytes << " MB: " << outcome.text);
     CHECK(outcome.code == 0);
