@@ -153,7 +153,7 @@ TEST_CASE("random kernels need no more slots with the cut than without", "[passe
   CHECK(more < fewer);
 }
 
-TEST_CASE("a kernel of ten thousand values is collapsed in short time", "[passes][slots]") {
+TEST_CASE("a kernel of ten thousand values is collapsed in short time", "[passes][slots][long]") {
   std::string body = "  %x0 = load i32 global %mine\n";
   for (int n = 1; n <= 10000; ++n) {
     std::string from = std::to_string(n - 1), half = std::to_string(n / 2);
