@@ -9,6 +9,7 @@
 #include "analysis/graph/loops.h"
 #include "analysis/lanes/lane_patterns.h"
 #include "analysis/lanes/lane_shapes.h"
+#include "analysis/lanes/values_from_memory.h"
 
 namespace ptx2cpu::analysis {
 
@@ -224,6 +225,7 @@ std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, BlockId entry,
   LaneRegion region;
   if (!Builder(f, region).Run(entry)) return std::nullopt;
   FindLaneShapes(f, options, region);
+  region.from_memory = ValuesFromMemory(f, region);
   if (options.width <= LaneRegionOptions::kMaxVector) FindLanePatterns(f, options, region);
   return region;
 }

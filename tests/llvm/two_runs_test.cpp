@@ -152,6 +152,32 @@ std::string Planes(const std::string& type) {
 )");
 }
 
+// Of a threads, each adds to out[in[k] & 63] for k from in[i] & 1023 to (in[i + 1] & 1023) - 1: columns of a
+// sparse matrix. The bound is read in each trip.
+const std::string kColumns = Kernel(R"(
+  setp.ge.s32 %p0, %i, %a;
+  @%p0 bra DONE;
+  mul.wide.s32 %d0, %i, 4;
+  add.s64 %d1, %in, %d0;
+  ld.global.u32 %r3, [%d1];
+  and.b32 %r3, %r3, 1023;
+  mul.wide.s32 %d2, %r3, 4;
+  add.s64 %d3, %in, %d2;
+NEXT:
+  ld.global.u32 %r4, [%d1+4];
+  and.b32 %r4, %r4, 1023;
+  setp.ge.s32 %p1, %r3, %r4;
+  @%p1 bra DONE;
+  ld.global.u32 %r5, [%d3];
+  and.b32 %r6, %r5, 63;
+  mul.wide.u32 %d4, %r6, 4;
+  add.s64 %d5, %out, %d4;
+  red.global.add.u32 [%d5], %r5;
+  add.s32 %r3, %r3, 1;
+  add.s64 %d3, %d3, 4;
+  bra NEXT;
+)");
+
 constexpr uint32_t kWords = 4096;
 using Words = std::vector<uint32_t>;
 
@@ -258,6 +284,18 @@ TEST_CASE("where lanes meet, one test decides whether what they bring is a seque
   const lowering::LaneReport::Loop loop = ReportOf(kMeeting);
   CHECK(loop.loads.consecutive == 3);
   CHECK(loop.loads.tested == 0);
+}
+
+TEST_CASE("rows that begin where memory has it are no sequence from thread to thread", "[runs]") {
+  Check(kColumns, {{2, 64, 100, 0}, {1, 128, 128, 0}, {3, 32, 7, 0}},
+        [](const Launch& launch, const Words& in, Words& out) {
+          for (uint32_t i = 0; i < launch.a; ++i) {
+            for (uint32_t k = in[i] & 1023; k < (in[i + 1] & 1023); ++k) out[in[k] & 63] += in[k];
+          }
+        });
+  const lowering::LaneReport::Loop loop = ReportOf(kColumns);
+  CHECK(loop.loads.tested == 0);
+  CHECK(loop.loads.gathers == 1);
 }
 
 TEST_CASE("indices that are clamped on both sides are two runs", "[runs]") {

@@ -13,7 +13,7 @@ using ir::Type;
 
 namespace {
 
-constexpr int kMaxDepth = 4;         // of a condition
+constexpr int kMaxDepth = 4;         // of a condition, an address
 constexpr double kTaken = 0.75;      // share of the lanes that a branch sends each way, of lanes that part
 constexpr double kLeave = 0.25;      // ... out of a loop, or to the end
 constexpr double kFew = 0.2;         // ... and of those that come through a row of branches, at least
@@ -126,16 +126,28 @@ class Costs {
       const ir::Inst& inst = f_.at_inst(id);
       const double scalar = ScalarOf(inst), vector = VectorOf(inst, here);
       cost_.one_by_one +=
-          here.lane * width_ * (scalar / kScalarPerVector + (level != 0 && IsRow(inst) ? kApart : 0));
+          here.lane * width_ * (scalar / kScalarPerVector + (level != 0 && IsRow(inst, level) ? kApart : 0));
       cost_.together += vector;
       (level == 0 ? cost_.code_outside : cost_.code_in_loops) += static_cast<size_t>(CodeOf(inst) + 0.5);
     }
   }
 
+  // Whether trips of the loop may change the value.
+  bool Moves(ir::ValueId value, uint32_t level, int depth) const {
+    const ir::Value& made = f_.at_value(value);
+    if (!made.block.valid() || !r_.Contains(level, made.block)) return false;
+    if (!made.def.valid() || depth == 0) return true;
+    const ir::Inst& inst = f_.at_inst(made.def);
+    return ir::Info(inst.op).effect != ir::Effect::kPure ||
+           std::ranges::any_of(inst.operands,
+                               [&](ir::ValueId operand) { return Moves(operand, level, depth - 1); });
+  }
+
   // Neighbouring lanes access neighbouring memory: a lane that runs its loop alone walks over lines of which
-  // it uses one element each.
-  bool IsRow(const ir::Inst& inst) const {
+  // it uses one element each. What is at one place in all trips stays in the cache.
+  bool IsRow(const ir::Inst& inst, uint32_t level) const {
     if (inst.op != Opcode::kLoad && inst.op != Opcode::kStore) return false;
+    if (!Moves(inst.operands[0], level, kMaxDepth)) return false;
     const LaneForm form = FormOf(e_, r_, inst);
     return form == LaneForm::kVector || form == LaneForm::kVectorIfSeen || form == LaneForm::kStrided;
   }

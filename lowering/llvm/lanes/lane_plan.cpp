@@ -99,7 +99,9 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   if (count > 1 && !is_gathered) return LaneForm::kEachLane;
   // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
   // trips).
-  if (address.varying() && std::has_single_bit(count) && !ComesFromMemory(e.f, inst.operands[0], kDepth))
+  const bool is_loaded = region.from_memory[inst.operands[0].index];
+  if (address.varying() && std::has_single_bit(count) && !is_loaded &&
+      !ComesFromMemory(e.f, inst.operands[0], kDepth))
     return LaneForm::kVectorIfSeen;
   return is_gathered ? LaneForm::kGather : LaneForm::kEachLane;
 }
