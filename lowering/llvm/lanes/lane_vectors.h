@@ -125,6 +125,8 @@ class LaneVectors {
   const LaneShape& ShapeOf(ir::ValueId value) const { return region_.shapes[value.index]; }
   ShapedValue Merge(const std::vector<EdgeRef>& edges, size_t number, const LaneShape& shape);
   void MergeParams(ir::BlockId block, const std::vector<EdgeRef>& edges, const Mask& mask);
+  ir::BlockId OnlyReader(ir::ValueId value) const;  // of its level; else the value's own block
+  void MeetIn(ir::BlockId block, const Mask& mask);
   llvm::Value* Vector(llvm::Value* value) { return Broadcast(b, value, width_); }
   llvm::Type* VectorOf(llvm::Type* element) { return llvm::FixedVectorType::get(element, width_); }
 
@@ -303,6 +305,7 @@ class LaneVectors {
   llvm::BasicBlock* mixed_ = nullptr;
   uint32_t mixed_level_ = 0;
   bool has_effects_ = false;
+  std::map<ir::BlockId, std::vector<ir::ValueId>> meet_in_;  // what lanes bring, by where it is read
   std::vector<bool> is_open_;  // by block: its code runs whenever that of its level does
   ir::BlockId bounded_;        // at its end the loop of whole trips looks at the bound itself
 };

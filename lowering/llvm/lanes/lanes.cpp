@@ -200,9 +200,34 @@ void LaneVectors::MergeParams(BlockId block, const std::vector<EdgeRef>& edges, 
   for (size_t i = 0; i < params.size(); ++i) {
     const bool meet = region_.meets[params[i].index] && ShapeOf(params[i]).affine();
     merged.push_back(Merge(edges, i, meet ? analysis::kVaryingShape : ShapeOf(params[i])));
-    if (meet) merged.back() = Met(merged.back().value, ShapeOf(params[i]).stride, mask);
+    if (meet) meet_in_[OnlyReader(params[i])].push_back(params[i]);
   }
   for (size_t i = 0; i < params.size(); ++i) e.values.SetShaped(params[i], merged[i]);
+  MeetIn(block, mask);
+}
+
+// What no lane may come to read is not tested.
+BlockId LaneVectors::OnlyReader(ValueId value) const {
+  const BlockId made = f.at_value(value).block;
+  BlockId only;
+  for (BlockId block : region_.blocks) {
+    const bool reads = std::ranges::any_of(f.at_block(block).insts, [&](ir::InstId id) {
+      const ir::Inst& inst = f.at_inst(id);
+      return std::ranges::count(inst.operands, value) != 0 ||
+             std::ranges::any_of(
+                 inst.edges, [&](const ir::Edge& edge) { return std::ranges::count(edge.args, value) != 0; });
+    });
+    if (!reads) continue;
+    if (only.valid() || region_.level_of[block.index] != region_.level_of[made.index]) return made;
+    only = block;
+  }
+  return only.valid() ? only : made;
+}
+
+void LaneVectors::MeetIn(BlockId block, const Mask& mask) {
+  for (ValueId value : meet_in_[block])
+    e.values.SetShaped(value, Met(e.values.Get(value), ShapeOf(value).stride, mask));
+  meet_in_[block].clear();
 }
 
 // -- blocks and loops --
@@ -232,6 +257,7 @@ Status LaneVectors::EmitBlock(BlockId block, const Mask& mask, bool whole_level)
   if (guard.skip != nullptr) here.any = b.getTrue();
   if (IsTrue(here.any)) here = {here.active(), here.any};
   if (e.alignment.notes() != nullptr) e.alignment.notes()->AtBlock(block);
+  MeetIn(block, here);
   std::vector<ValueId> made;
   for (ir::InstId id : f.at_block(block).insts) {
     const ir::Inst& inst = f.at_inst(id);

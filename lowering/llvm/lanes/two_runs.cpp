@@ -59,8 +59,9 @@ Result<TwoRuns> LaneVectors::RunsOf(const ir::Inst& inst) {
   return e.values.Get(inst.operands[0])->getType()->isVectorTy() ? ChosenRuns(inst) : TwoRuns{};
 }
 
-// Whether operands step in different lanes.
+// Whether operands step in different lanes. Without masks in hardware, more runs cost more than they save.
 bool LaneVectors::StepsTwice(const ir::Inst& inst) const {
+  if (!e.m.traits.has_avx512) return false;
   Value lanes = nullptr;
   for (ValueId operand : inst.operands) {
     Value here = e.values.Shaped(operand).runs.second;
@@ -244,6 +245,7 @@ Status LaneVectors::EmitDivided(const ir::Inst& inst) {
 // Whether each run is read or written by one access.
 bool LaneVectors::LoadsInRuns(const ir::Inst& load, const TwoRuns& runs) const {
   const int64_t apart = ShapeOf(load.operands[0]).stride;
+  if (!e.m.traits.has_avx512 && FormOf(e, region_, load) == LaneForm::kStrided) return false;
   return runs.second != nullptr && HasMasksFor(load) && std::ranges::all_of(runs.stride, [&](int64_t stride) {
            return stride == apart || (stride == 0 && load.results.size() == 1);
          });
@@ -251,6 +253,7 @@ bool LaneVectors::LoadsInRuns(const ir::Inst& load, const TwoRuns& runs) const {
 
 bool LaneVectors::StoresInRuns(const ir::Inst& store, const TwoRuns& runs) const {
   const int64_t apart = ShapeOf(store.operands[0]).stride;
+  if (!e.m.traits.has_avx512 && FormOf(e, region_, store) == LaneForm::kStrided) return false;
   return runs.second != nullptr && HasMasksFor(store) && runs.stride == std::array{apart, apart};
 }
 
