@@ -50,8 +50,8 @@ struct LaneRegion {
   std::vector<uint32_t> item_of;     // by block: its place among that level's items
   std::vector<bool> used_elsewhere;  // by value: read in another block, or handed over by an edge
   std::vector<ThreadShape> shapes;   // by value, where it is made
-  std::vector<bool> meets;  // by value: lanes bring it from several places: supposed to be a sequence
-  std::vector<bool> from_memory;     // by value: see values_from_memory.h
+  std::vector<bool> meets;        // by value: lanes bring it from several places: supposed to be a sequence
+  std::vector<bool> from_memory;  // by value: see values_from_memory.h
   // By value: how far each lane's is from the first lane's: see lane_patterns.h.
   struct Pattern {
     std::vector<int64_t> distances;
