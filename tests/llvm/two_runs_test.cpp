@@ -296,6 +296,13 @@ TEST_CASE("rows that begin where memory has it are no sequence from thread to th
   const lowering::LaneReport::Loop loop = ReportOf(kColumns);
   CHECK(loop.loads.tested == 0);
   CHECK(loop.loads.gathers == 1);
+  // Nor does the bound, which each trip reads at one place, make a thread that runs alone slow.
+  auto jit =
+      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
+  REQUIRE(jit);
+  const auto report = (*jit)->ReportLanes(BuildKernel(kColumns, "k"), "k");
+  REQUIRE(report);
+  CHECK(report->loops.back().width == 1);
 }
 
 TEST_CASE("indices that are clamped on both sides are two runs", "[runs]") {
