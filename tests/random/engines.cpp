@@ -1,5 +1,7 @@
 #include "tests/random/engines.h"
 
+#include "tools/harness/object_call.h"
+
 namespace ptx2cpu::random_test {
 
 namespace {
@@ -133,6 +135,22 @@ Engine BuiltForShapes(std::vector<analysis::LaunchShape> shapes) {
               }
             }
             return InterpretAfter("").run(ptx, run);
+          }};
+}
+
+Engine AsObject(int optimisation) {
+  return {"object code, -O" + std::to_string(optimisation),
+          [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
+            const ir::Module module =
+                TRY(ptx.Build(run.kernel, TRY(OptionsFor(ptx, run.kernel, lowering::Tier::kAuto))));
+            const ir::Module* const kernels[] = {&module};
+            const auto object = TRY(harness::SharedObject::Make(kernels, {.optimisation = optimisation}));
+            const ptx2cpu_kernel* descriptor = object->Kernel(run.kernel);
+            if (descriptor == nullptr)
+              return Fail(ErrorCode::kNotFound, "the object has no descriptor for " + run.kernel);
+            harness::KernelCall call = TRY(CallOf(run));
+            TRY_STATUS(harness::RunDescriptor(*descriptor, module.functions[0].params, call, 1));
+            return Written(call);
           }};
 }
 

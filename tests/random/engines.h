@@ -31,6 +31,9 @@ Engine BuiltForShapes(std::vector<analysis::LaunchShape> shapes);
 Engine Compiled(int optimisation, lowering::Tier tier = lowering::Tier::kAuto, harness::VectorForm form = {},
                 unsigned workers = 1);
 
+// Compiled ahead of time and loaded as a shared object.
+Engine AsObject(int optimisation);
+
 enum class Verdict : uint8_t { kSame, kRefused, kFailed, kDiffers };
 struct Comparison {
   Verdict verdict = Verdict::kSame;
