@@ -34,7 +34,8 @@ struct Comparing {
     rs::Tree alone = tree;
     alone.sequences = {tree.sequences[sequence]};
     alone.sequences[0].resize(step + 1);
-    const std::string& opcode = alone.sequences[0].back().instruction.opcode;
+    const rs::Step& last = alone.sequences[0].back();
+    const std::string opcode = (last.guarded ? "guarded " : "") + last.instruction.opcode;
     if (++opcodes[opcode] > 2 || ++shown > kShown) return;
     std::printf("\nseed %lu, sequence %zu, step %zu (%s), threads%s; of thread %u:\n", tree.seed, sequence,
                 step, opcode.c_str(), threads.c_str(), thread);

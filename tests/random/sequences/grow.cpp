@@ -26,6 +26,11 @@ class Grower {
     return std::move(sequence_);
   }
 
+  Sequence Run(const Template& instruction) {
+    Add(instruction);
+    return std::move(sequence_);
+  }
+
  private:
   void Add(Template instruction) {
     Step step;
@@ -35,7 +40,7 @@ class Grower {
       step.operands.push_back(slot.written ? Written(slot) : Read(slot, may));
       reads_register |= !slot.written && step.operands.back().from != Operand::From::kConstant;
     }
-    if (!instruction.of_warp && !instruction.reads_carry && !instruction.writes_carry && random_.Chance(8)) {
+    if (MayBeGuarded(instruction) && random_.Chance(8)) {
       step.guarded = true;
       step.guard = Register(ptx::PtxType::kPred, 1);
       step.guard.negated = random_.Chance(2);
@@ -45,6 +50,11 @@ class Grower {
     step.shown = random_.Chance(4);
     step.instruction = std::move(instruction);
     sequence_.push_back(std::move(step));
+  }
+
+  bool MayBeGuarded(const Template& instruction) const {
+    if (instruction.of_warp || instruction.reads_carry || instruction.writes_carry) return false;
+    return tree_.output != Output::kTrace || !instruction.loses_guard;
   }
 
   // An instruction of constants alone would be no instruction: its last operand is no constant then.
@@ -112,6 +122,13 @@ class Grower {
   Sequence sequence_;
 };
 
+// RandomWords of neighbouring seeds are one stream from different places on: sequences must not repeat.
+uint64_t Scattered(uint64_t seed) {
+  RandomWords words(seed);
+  const uint64_t high = words.Word();
+  return high << 32 | words.Word();
+}
+
 // Without a step: whoever reads it reads an input of its width.
 Sequence Without(const Sequence& sequence, uint32_t dropped) {
   Sequence smaller;
@@ -147,8 +164,18 @@ Tree Grow(uint64_t seed, Output output, uint32_t sequences) {
     if (!tree.of_warps) tree.threads = kThreads[seed % std::size(kThreads)];
     tree.newer = seed % 4 == 3;
   }
-  RandomWords random(seed);
+  RandomWords random(Scattered(seed));
   for (uint32_t i = 0; i < sequences; ++i) tree.sequences.push_back(Grower(random, tree).Run());
+  return tree;
+}
+
+Tree GrowEach(uint64_t seed, const std::vector<Template>& opcodes) {
+  Tree tree{.seed = seed, .threads = 32, .of_warps = true, .output = Output::kHashes, .sequences = {}};
+  RandomWords random(Scattered(seed));
+  for (const Template& opcode : opcodes) {
+    tree.newer |= opcode.newer;
+    tree.sequences.push_back(Grower(random, tree).Run(opcode));
+  }
   return tree;
 }
 

@@ -141,7 +141,7 @@ uint32_t TableOffset(uint8_t bits) {
 }
 
 std::vector<uint32_t> MakeTable(uint64_t seed) {
-  RandomWords random(seed ^ 0x7AB1E);
+  RandomWords random(seed * 0xD1B54A32D192ED03u + 0x7AB1E);  // far from those of the sequences
   std::vector<uint32_t> words;
   for (const Width& width : kWidths) {
     for (const Kind kind : width.sections) {

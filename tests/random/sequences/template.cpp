@@ -28,6 +28,7 @@ struct Plain {
 #define APPROXIMATE(row, word)
 #define NEWER(row, words)
 #define ILLEGAL(row, words)
+#define UNGUARDED(row, words)
 #define BOUNDED(row)
 #define REGISTERS(row)
 #define PLAIN(opcode, operands)
@@ -47,6 +48,14 @@ constexpr std::string_view kLeftOut[] = {
 };
 #undef LEFT_OUT
 #define LEFT_OUT(row)
+
+#undef UNGUARDED
+#define UNGUARDED(row, words) {row, words},
+constexpr Words kUnguarded[] = {
+#include "tests/random/sequences/rows.def"
+};
+#undef UNGUARDED
+#define UNGUARDED(row, words)
 
 #undef BOUNDED
 #define BOUNDED(row) row,
@@ -75,7 +84,6 @@ constexpr Words kApproximate[] = {
 #undef NEWER
 #define NEWER(row, words) {row, words},
 constexpr Words kNewer[] = {
-    {"", ""},
 #include "tests/random/sequences/rows.def"
 };
 #undef NEWER
@@ -84,7 +92,6 @@ constexpr Words kNewer[] = {
 #undef ILLEGAL
 #define ILLEGAL(row, words) {row, words},
 constexpr Words kIllegal[] = {
-    {"", ""},
 #include "tests/random/sequences/rows.def"
 };
 #undef ILLEGAL
@@ -117,13 +124,14 @@ bool AnyOf(const Words (&table)[N], std::string_view row, const std::string& opc
 
 // What rows.def says of an opcode; kept, since a regular expression takes longer than all else.
 struct Facts {
-  bool illegal, approximate, newer;
+  bool illegal, approximate, newer, unguarded;
 };
 const Facts& FactsOf(std::string_view row, const std::string& opcode) {
   static std::map<std::pair<std::string_view, std::string>, Facts> known;
   const auto [at, fresh] = known.try_emplace({row, opcode});
   if (fresh)
-    at->second = {AnyOf(kIllegal, row, opcode), AnyOf(kApproximate, row, opcode), AnyOf(kNewer, row, opcode)};
+    at->second = {AnyOf(kIllegal, row, opcode), AnyOf(kApproximate, row, opcode), AnyOf(kNewer, row, opcode),
+                  AnyOf(kUnguarded, row, opcode)};
   return at->second;
 }
 
@@ -165,6 +173,7 @@ class Maker {
     size_t offending = 0;
     std::string missing;
     if (!FitModifiers(views, form_, modifiers_, offending, missing)) return std::nullopt;
+    of_brain_floats_ = made_.opcode.find(".bf16") != std::string::npos;
     const Facts& facts = FactsOf(row_.name, made_.opcode);
     if (facts.illegal) return std::nullopt;
     for (const OperandSpec& spec : form_.operands) {
@@ -177,6 +186,7 @@ class Maker {
     made_.of_warp = row_.family == "warp_shuffle" || row_.family == "warp_vote";
     made_.bounded = std::ranges::count(kBounded, row_.name) != 0;
     made_.approximate = made_.bounded || facts.approximate;
+    made_.loses_guard = facts.unguarded;
     made_.newer = facts.newer || HasTriple(form_);
     if (made_.of_warp) made_.slots.back().members = true;
     if (std::ranges::count(kRegisters, row_.name) != 0) {
@@ -208,7 +218,7 @@ class Maker {
         break;
       case OperandShape::kValue:
       case OperandShape::kReadable:
-        slot.wider = spec.wider && integer;
+        slot.wider = spec.wider && integer && !of_brain_floats_;  // ptxas knows no conversion of these
         slot.takes_number = !spec.written && TakesNumber(type);
         slot.rule = &spec.constants;
         break;
@@ -245,6 +255,7 @@ class Maker {
   const Row& row_;
   const Form& form_;
   Modifiers modifiers_;
+  bool of_brain_floats_ = false;
   Template made_;
 };
 

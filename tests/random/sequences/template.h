@@ -38,6 +38,7 @@ struct Template {
   bool reads_carry = false, writes_carry = false;
   bool approximate = false;  // a GPU gives other numbers
   bool bounded = false;      // and machine code others than the interpreter
+  bool loses_guard = false;  // as ptxas translates it
   bool of_warp = false;      // lanes exchange values
   bool newer = false;        // needs sm_100a
 };

@@ -57,6 +57,9 @@ inline constexpr uint32_t kSequences = 256;  // of a kernel for a GPU
 // remains which results are no finite numbers, and roundings are written out.
 Tree Grow(uint64_t seed, Output output, uint32_t sequences);
 
+// Each of the opcodes in a sequence of its own.
+Tree GrowEach(uint64_t seed, const std::vector<Template>& opcodes);
+
 // Halves of the sequences, then sequences, then steps are dropped while `keep` holds for the tree.
 Tree Reduce(Tree tree, bool (*keep)(const Tree&, void*), void* context);
 
