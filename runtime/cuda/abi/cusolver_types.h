@@ -1,4 +1,4 @@
-// The cuSOLVER ABI, dense part: handles, enumerations.
+// The cuSOLVER ABI: handles, enumerations.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "runtime/cuda/abi/cublas_types.h"
+#include "runtime/cuda/abi/cusparse_types.h"
 
 namespace ptx2cpu::cuda {
 
@@ -16,6 +17,8 @@ using syevjInfo_t = struct syevjInfo*;
 using gesvdjInfo_t = struct gesvdjInfo*;
 using cusolverDnIRSParams_t = struct cusolverDnIRSParams*;
 using cusolverDnIRSInfos_t = struct cusolverDnIRSInfos*;
+using cusolverSpHandle_t = struct cusolverSpContext*;
+using csrqrInfo_t = struct csrqrInfo*;
 using cusolverDnLoggerCallback_t = void (*)(int level, const char* function, const char* message);
 
 enum cusolverStatus_t : int {

@@ -5,3 +5,4 @@
 #include "runtime/cuda/libraries/solver/factor.h"
 #include "runtime/cuda/libraries/solver/reduce.h"
 #include "runtime/cuda/libraries/solver/singular.h"
+#include "runtime/cuda/libraries/solver/sparse_solve.h"

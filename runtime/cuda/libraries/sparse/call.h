@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cusparse_api.h"
+#include "runtime/cuda/libraries/core/matrix_descr.h"
 #include "runtime/cuda/libraries/core/numbers.h"
 #include "runtime/cuda/libraries/core/parallel.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
@@ -14,14 +15,6 @@
 struct ptx2cpu::cuda::cusparseContext {
   CUstream stream = nullptr;
   cusparsePointerMode_t pointer_mode = CUSPARSE_POINTER_MODE_HOST;
-};
-
-// Of the functions with a type in their name.
-struct ptx2cpu::cuda::cusparseMatDescr {
-  cusparseMatrixType_t type = CUSPARSE_MATRIX_TYPE_GENERAL;
-  cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
-  cusparseDiagType_t diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
-  cusparseIndexBase_t base = CUSPARSE_INDEX_BASE_ZERO;
 };
 
 namespace ptx2cpu::cusparse {

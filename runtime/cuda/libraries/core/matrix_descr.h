@@ -1,0 +1,11 @@
+// What a cusparseMatDescr_t points to: made by libcusparse, read by libcusolver too.
+#pragma once
+
+#include "runtime/cuda/abi/cusparse_types.h"
+
+struct ptx2cpu::cuda::cusparseMatDescr {
+  cusparseMatrixType_t type = CUSPARSE_MATRIX_TYPE_GENERAL;
+  cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
+  cusparseDiagType_t diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
+  cusparseIndexBase_t base = CUSPARSE_INDEX_BASE_ZERO;
+};
