@@ -52,7 +52,7 @@ constexpr size_t kMaxEdges = 4096;
 constexpr size_t kMaxDepth = 48;
 // Of a function, beyond which what looks for the conditions ahead of a loop, one loop after the other, does;
 // beyond which register allocation does, with values that live from the function's begin on.
-constexpr size_t kMaxLoops = 512, kMaxBlocksOfFunction = 2000;
+constexpr size_t kMaxLoops = 512, kMaxBlocksOfFunction = 4000;
 // Instructions of a block from which on the scheduler after register allocation compares too many accesses.
 constexpr size_t kMaxScheduled = 4000;
 
