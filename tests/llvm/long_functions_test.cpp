@@ -141,7 +141,7 @@ void RunShuffles(Words& words, uint32_t) {
 }
 
 // Pairs of lanes take an arm together.
-constexpr uint32_t kArms = 200;
+constexpr uint32_t kArms = 280;
 std::string ShufflesInArms() {
   return Repeat(kArms, [](const std::string& i) {
     return "shr.u32 %s, %t, 1;\nxor.b32 %s, %s, %u;\nxor.b32 %s, %s, " + i +
