@@ -139,16 +139,11 @@ cusolverStatus_t SolveByType(const char* name, cusolverDnHandle_t handle, cusolv
   if (const cusolverStatus_t wrong = CheckSystem(handle, params, infos, s)) return wrong;
   infos->limit = params->iterations;
   *s.iterations = 0;
-  switch (static_cast<int>(params->main)) {
-    case CUSOLVER_R_32F:
-      return Solve<float, kSquare>(name, handle, *infos, s);
-    case CUSOLVER_R_64F:
-      return Solve<double, kSquare>(name, handle, *infos, s);
-    case CUSOLVER_C_32F:
-      return Solve<cuComplex, kSquare>(name, handle, *infos, s);
-    case CUSOLVER_C_64F:
-      return Solve<cuDoubleComplex, kSquare>(name, handle, *infos, s);
-  }
+  const int type = static_cast<int>(params->main);
+  if (type == CUSOLVER_R_32F) return Solve<float, kSquare>(name, handle, *infos, s);
+  if (type == CUSOLVER_R_64F) return Solve<double, kSquare>(name, handle, *infos, s);
+  if (type == CUSOLVER_C_32F) return Solve<cuComplex, kSquare>(name, handle, *infos, s);
+  if (type == CUSOLVER_C_64F) return Solve<cuDoubleComplex, kSquare>(name, handle, *infos, s);
   return CUSOLVER_STATUS_IRS_PARAMS_INVALID_PREC;
 }
 
