@@ -192,7 +192,7 @@ TEST_CASE("cusolver: sparse systems that are singular, and status", "[cusolver]"
     CHECK(call(solver.descr, 0, 0, x.data()) == CUSOLVER_STATUS_INVALID_VALUE);
     CHECK(call(solver.descr, 3, 4, x.data()) == CUSOLVER_STATUS_INVALID_VALUE);
     CHECK(call(solver.descr, 3, 0, nullptr) == CUSOLVER_STATUS_INVALID_VALUE);
-    CHECK(call(nullptr, 3, 0, x.data()) == CUSOLVER_STATUS_INVALID_VALUE);
+    CHECK(call(nullptr, 3, 0, x.data()) == CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED);
     Cusparse().Call("cusparseSetMatType", solver.descr, CUSPARSE_MATRIX_TYPE_SYMMETRIC);
     CHECK(call(solver.descr, 3, 0, x.data()) == CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED);
     Cusparse().Call("cusparseSetMatType", solver.descr, CUSPARSE_MATRIX_TYPE_GENERAL);

@@ -70,4 +70,8 @@ TEST_CASE("recorded calls: cufft") { CheckScript("cufft"); }
 TEST_CASE("recorded calls: curand") { CheckScript("curand"); }
 TEST_CASE("recorded calls: cusparse") { CheckScript("cusparse"); }
 TEST_CASE("recorded calls: cusolver") { CheckScript("cusolver"); }
+TEST_CASE("recorded calls: cusparse with blocks") { CheckScript("cusparse_blocks"); }
+TEST_CASE("recorded calls: cusolver for systems") { CheckScript("cusolver_systems"); }
+TEST_CASE("recorded calls: cusolverMg") { CheckScript("cusolver_mg"); }
 TEST_CASE("recorded calls: cudnn") { CheckScript("cudnn"); }
+TEST_CASE("recorded calls: cudnn for sequences") { CheckScript("cudnn_sequences"); }

@@ -49,6 +49,7 @@ cusolverStatus_t cusolverMgCreateDeviceGrid(cudaLibMgGrid_t* grid, int32_t rowDe
   return CUSOLVER_STATUS_SUCCESS;
 }
 cusolverStatus_t cusolverMgDestroyGrid(cudaLibMgGrid_t grid) {
+  if (grid == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
   delete static_cast<Grid*>(grid);
   return CUSOLVER_STATUS_SUCCESS;
 }
@@ -63,6 +64,7 @@ cusolverStatus_t cusolverMgCreateMatrixDesc(cudaLibMgMatrixDesc_t* descr, int64_
   return CUSOLVER_STATUS_SUCCESS;
 }
 cusolverStatus_t cusolverMgDestroyMatrixDesc(cudaLibMgMatrixDesc_t descr) {
+  if (descr == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
   delete static_cast<Matrix*>(descr);
   return CUSOLVER_STATUS_SUCCESS;
 }

@@ -68,6 +68,18 @@ cusolverStatus_t CheckParams(cusolverDnHandle_t handle, cusolverDnIRSParams_t pa
 
 constexpr size_t kWorkspace = 256;
 
+// What is asked before there are arrays: refinement and limits count when systems are solved.
+cusolverStatus_t WriteSize(cusolverDnHandle_t handle, cusolverDnIRSParams_t params, bool right,
+                           size_t* size) {
+  const cusolverStatus_t status = CheckParams(handle, params);
+  if (status == CUSOLVER_STATUS_NOT_INITIALIZED || status == CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED)
+    return status;
+  if (!right || status == CUSOLVER_STATUS_IRS_PARAMS_INVALID_PREC) return CUSOLVER_STATUS_IRS_PARAMS_INVALID;
+  if (size == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
+  *size = kWorkspace;
+  return CUSOLVER_STATUS_SUCCESS;
+}
+
 // What both solvers take.
 struct System {
   int m, n, columns;
@@ -84,8 +96,9 @@ cusolverStatus_t CheckSystem(cusolverDnHandle_t handle, cusolverDnIRSParams_t pa
                              cusolverDnIRSInfos_t infos, const System& s) {
   if (const cusolverStatus_t wrong = CheckParams(handle, params)) return wrong;
   if (infos == nullptr) return CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
+  if (s.m < s.n) return CUSOLVER_STATUS_IRS_NOT_SUPPORTED;
   if (const cusolverStatus_t wrong =
-          Check(handle, s.m >= s.n, s.n >= 0, s.columns >= 0, LeadingIs(s.lda, s.m), LeadingIs(s.ldb, s.m),
+          Check(handle, s.n >= 0, s.columns >= 0, LeadingIs(s.lda, s.m), LeadingIs(s.ldb, s.m),
                 LeadingIs(s.ldx, s.n), s.iterations != nullptr))
     return wrong;
   return s.room < kWorkspace ? CUSOLVER_STATUS_INVALID_WORKSPACE : CUSOLVER_STATUS_SUCCESS;
@@ -238,10 +251,7 @@ cusolverStatus_t cusolverDnIRSInfosGetResidualHistory(cusolverDnIRSInfos_t infos
 
 cusolverStatus_t cusolverDnIRSXgesv_bufferSize(cusolverDnHandle_t handle, cusolverDnIRSParams_t params,
                                                cusolver_int_t n, cusolver_int_t nrhs, size_t* size) {
-  if (const cusolverStatus_t wrong = CheckParams(handle, params)) return wrong;
-  if (n < 0 || nrhs < 0 || size == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
-  *size = kWorkspace;
-  return CUSOLVER_STATUS_SUCCESS;
+  return WriteSize(handle, params, n >= 0 && nrhs >= 0, size);
 }
 cusolverStatus_t cusolverDnIRSXgesv(cusolverDnHandle_t handle, cusolverDnIRSParams_t params,
                                     cusolverDnIRSInfos_t infos, cusolver_int_t n, cusolver_int_t nrhs,
@@ -254,10 +264,7 @@ cusolverStatus_t cusolverDnIRSXgesv(cusolverDnHandle_t handle, cusolverDnIRSPara
 cusolverStatus_t cusolverDnIRSXgels_bufferSize(cusolverDnHandle_t handle, cusolverDnIRSParams_t params,
                                                cusolver_int_t m, cusolver_int_t n, cusolver_int_t nrhs,
                                                size_t* size) {
-  if (const cusolverStatus_t wrong = CheckParams(handle, params)) return wrong;
-  if (m < n || n < 0 || nrhs < 0 || size == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
-  *size = kWorkspace;
-  return CUSOLVER_STATUS_SUCCESS;
+  return WriteSize(handle, params, m >= 0 && n >= 0 && nrhs >= 0, size);
 }
 cusolverStatus_t cusolverDnIRSXgels(cusolverDnHandle_t handle, cusolverDnIRSParams_t params,
                                     cusolverDnIRSInfos_t infos, cusolver_int_t m, cusolver_int_t n,

@@ -21,6 +21,7 @@ cusolverStatus_t WriteOrder(cusolverSpHandle_t handle, int reorder, int n, int n
   if (const auto wrong =
           CheckSparse(handle, descr, n > 0, nnz > 0, begins != nullptr, columns != nullptr, p != nullptr))
     return wrong;
+  if (!IsMatrix(n, n, nnz, begins, columns, descr->base)) return CUSOLVER_STATUS_INTERNAL_ERROR;
   std::ranges::copy(OrderOf(reorder, n, begins, columns, descr->base), p);
   return CUSOLVER_STATUS_SUCCESS;
 }

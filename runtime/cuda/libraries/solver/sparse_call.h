@@ -12,13 +12,13 @@ struct ptx2cpu::cuda::cusolverSpContext {
 
 namespace ptx2cpu::cusolver {
 
-// The handle, the kind of matrix, then everything else.
+// The handle, everything else, then the kind of matrix. Missing descriptors are of no kind, as recorded.
 template <typename... Conditions>
 cusolverStatus_t CheckSparse(cusolverSpHandle_t handle, cusparseMatDescr_t descr, Conditions... right) {
   if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
-  if (descr == nullptr || !(right && ...)) return CUSOLVER_STATUS_INVALID_VALUE;
-  return descr->type == CUSPARSE_MATRIX_TYPE_GENERAL ? CUSOLVER_STATUS_SUCCESS
-                                                     : CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED;
+  if (!(right && ...)) return CUSOLVER_STATUS_INVALID_VALUE;
+  const bool is_general = descr != nullptr && descr->type == CUSPARSE_MATRIX_TYPE_GENERAL;
+  return is_general ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED;
 }
 
 // The orders that `reorder` of csrlsv functions names; empty: as it is.

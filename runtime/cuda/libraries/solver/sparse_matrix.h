@@ -12,6 +12,14 @@ namespace ptx2cpu::cusolver {
 template <typename T>
 using SparseRows = std::vector<std::vector<std::pair<int, T>>>;
 
+// Whether a program's arrays are a matrix: rows that follow each other, `nnz` elements, columns that exist.
+inline bool IsMatrix(int rows, int columns_of_row, int nnz, const int* begins, const int* columns, int base) {
+  if (begins[0] != base || begins[rows] - base != nnz) return false;
+  return std::is_sorted(begins, begins + rows + 1) && std::all_of(columns, columns + nnz, [&](int column) {
+           return column >= base && column - base < columns_of_row;
+         });
+}
+
 // Arrays of a program as rows. `order`, of a square matrix: row and column i of the result are order[i] of
 // it.
 template <typename T>

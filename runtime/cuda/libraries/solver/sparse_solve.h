@@ -95,6 +95,7 @@ cusolverStatus_t SolveOnHost(Solution<T> solve, cusolverSpHandle_t h, int n, int
                              const T* b, Real<T> tolerance, int reorder, T* x, int* singularity) {
   if (const auto wrong = CheckSystem(h, descr, n, nnz, values, begins, columns, b, reorder, x, singularity))
     return wrong;
+  if (!IsMatrix(n, n, nnz, begins, columns, descr->base)) return CUSOLVER_STATUS_INTERNAL_ERROR;
   *singularity = solve({n, descr->base, values, begins, columns}, b, tolerance, reorder, x);
   return CUSOLVER_STATUS_SUCCESS;
 }
@@ -106,7 +107,12 @@ cusolverStatus_t SolveOnDevice(Solution<T> solve, const char* name, cusolverSpHa
   if (const auto wrong = CheckSystem(h, descr, n, nnz, values, begins, columns, b, reorder, x, singularity))
     return wrong;
   const SparseArrays<T> a{n, descr->base, values, begins, columns};
-  return DoAndWait(h, name, [=] { *singularity = solve(a, b, tolerance, reorder, x); });
+  bool is_matrix = false;  // the arrays may be work of the stream
+  const auto done = DoAndWait(h, name, [=, &is_matrix] {
+    is_matrix = IsMatrix(n, n, nnz, begins, columns, a.base);
+    if (is_matrix) *singularity = solve(a, b, tolerance, reorder, x);
+  });
+  return done == CUSOLVER_STATUS_SUCCESS && !is_matrix ? CUSOLVER_STATUS_INTERNAL_ERROR : done;
 }
 
 template <typename T>

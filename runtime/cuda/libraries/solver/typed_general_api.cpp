@@ -51,9 +51,9 @@ cusolverStatus_t CheckGeev(cusolverDnHandle_t handle, cusolverEigMode_t left, cu
                            int64_t n, cudaDataType typeA, int64_t lda, cudaDataType typeW,
                            cudaDataType typeVL, int64_t ldvl, cudaDataType typeVR, int64_t ldvr,
                            cudaDataType compute) {
-  if (const cusolverStatus_t wrong =
-          CheckSizes(handle, {n, lda, ldvl, ldvr}, IsRight(left), IsRight(right), n >= 0, LeadingIs(lda, n),
-                     ldvl >= 1, LeadingIs(ldvr, right == CUSOLVER_EIG_MODE_VECTOR ? n : 1)))
+  if (const cusolverStatus_t wrong = CheckSizes(handle, {n, lda, ldvl, ldvr}, IsType(typeA), IsRight(left),
+                                                IsRight(right), n >= 0, LeadingIs(lda, n), ldvl >= 1,
+                                                LeadingIs(ldvr, right == CUSOLVER_EIG_MODE_VECTOR ? n : 1)))
     return wrong;
   // As documented: left vectors are not computed.
   if (left == CUSOLVER_EIG_MODE_VECTOR) return CUSOLVER_STATUS_INVALID_VALUE;

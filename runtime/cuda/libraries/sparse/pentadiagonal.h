@@ -44,17 +44,16 @@ void SolveBand(Band<T>& a, const Line<T>& b) {
 }
 
 template <typename T>
-cusparseStatus_t PentadiagonalBufferSize(const char*, cusparseHandle_t h, int algorithm, int m, const T*,
-                                         const T*, const T*, const T*, const T*, const T*, int count,
-                                         size_t* size) {
-  if (const cusparseStatus_t wrong = CheckNamed(h, algorithm == 0, m >= 1, count > 0)) return wrong;
+cusparseStatus_t PentadiagonalBufferSize(const char*, cusparseHandle_t h, int, int m, const T*, const T*,
+                                         const T*, const T*, const T*, const T*, int count, size_t* size) {
+  if (const cusparseStatus_t wrong = CheckNamed(h, m >= 1, count > 0)) return wrong;
   return ReportSize(size);
 }
 // Row i is ds[i] x[i - 2] + dl[i] x[i - 1] + d[i] x[i] + du[i] x[i + 1] + dw[i] x[i + 2].
 template <typename T>
-cusparseStatus_t Pentadiagonal(const char* name, cusparseHandle_t h, int algorithm, int m, T* ds, T* dl, T* d,
-                               T* du, T* dw, T* x, int count, void*) {
-  if (const cusparseStatus_t wrong = CheckNamed(h, algorithm == 0, m >= 1, count > 0)) return wrong;
+cusparseStatus_t Pentadiagonal(const char* name, cusparseHandle_t h, int, int m, T* ds, T* dl, T* d, T* du,
+                               T* dw, T* x, int count, void*) {
+  if (const cusparseStatus_t wrong = CheckNamed(h, m >= 1, count > 0)) return wrong;
   return OnStream(h, name, [=] {
     libraries::ForRanges(count, std::max(1, (1 << 13) / m), [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {

@@ -26,6 +26,7 @@ cusparseStatus_t NnzCompress(const char* name, cusparseHandle_t h, int m, const 
   if (const cusparseStatus_t wrong =
           CheckNamed(h, m >= 0, descr != nullptr, total != nullptr, LimitFrom(tolerance) >= 0))
     return wrong;
+  if (descr->type != CUSPARSE_MATRIX_TYPE_GENERAL) return CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED;
   return WithResult(h, name, [=, base = static_cast<int>(descr->base)] {
     int sum = 0;
     for (int i = 0; i < m; ++i) {

@@ -21,8 +21,8 @@ bool IsReal(cudnnDataType_t type) {
 cudnnStatus_t cudnnSetSeqDataDescriptor(cudnnSeqDataDescriptor_t data, cudnnDataType_t type, int count,
                                         const int extents[], const cudnnSeqDataAxis_t axes[],
                                         size_t lengthCount, const int lengths[], void* fill) {
-  if (!AllGiven(data, extents, axes, lengths) || count != 4) return CUDNN_STATUS_BAD_PARAM;
-  if (!IsReal(type)) return CUDNN_STATUS_NOT_SUPPORTED;
+  if (!AllGiven(data, extents, axes, lengths)) return CUDNN_STATUS_BAD_PARAM;
+  if (count != 4 || !IsReal(type)) return CUDNN_STATUS_NOT_SUPPORTED;
   cudnnSeqDataStruct made{.type = type};
   bool seen[4] = {};
   for (int i = 0; i < 4; ++i) {
@@ -82,14 +82,14 @@ cudnnStatus_t cudnnSetAttnDescriptor(cudnnAttnDescriptor_t attention, unsigned m
   if (attention == nullptr || !std::ranges::all_of(made.size, is_positive) ||
       !std::ranges::all_of(made.projected, is_size) ||
       !std::ranges::all_of(std::vector{heads, maxQueries, maxKeys, maxBatch, maxBeam}, is_positive) ||
-      !(scaler >= 0) || mode > (CUDNN_ATTN_QUERYMAP_ONE_TO_ONE | CUDNN_ATTN_ENABLE_PROJ_BIASES))
+      !(scaler >= 0) || mode > (CUDNN_ATTN_QUERYMAP_ONE_TO_ONE | CUDNN_ATTN_ENABLE_PROJ_BIASES) ||
+      !IsReal(type) || math < CUDNN_DEFAULT_MATH || math > CUDNN_FMA_MATH)
     return CUDNN_STATUS_BAD_PARAM;
   // Queries and keys are multiplied with each other.
   if ((qProjSize != 0 ? qProjSize : qSize) != (kProjSize != 0 ? kProjSize : kSize))
     return CUDNN_STATUS_BAD_PARAM;
   const bool wide = type == CUDNN_DATA_DOUBLE;
-  if (!IsReal(type) || (mathPrecision != type && (wide || mathPrecision != CUDNN_DATA_FLOAT)))
-    return CUDNN_STATUS_NOT_SUPPORTED;
+  if (mathPrecision != type && (wide || mathPrecision != CUDNN_DATA_FLOAT)) return CUDNN_STATUS_NOT_SUPPORTED;
   *attention = made;
   return CUDNN_STATUS_SUCCESS;
 }

@@ -48,15 +48,16 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t network, cudnnRNNAlg
       !IsIn(bias, CUDNN_RNN_SINGLE_REC_BIAS) || !IsIn(direction, CUDNN_BIDIRECTIONAL) ||
       !IsIn(input, CUDNN_SKIP_INPUT) || !IsIn(math, CUDNN_FMA_MATH) || flags > 1)
     return CUDNN_STATUS_BAD_PARAM;
-  if (!IsReal(type) || inputSize < 1 || hiddenSize < 1 || layers < 1 || projSize < 0 || projSize > hiddenSize)
-    return CUDNN_STATUS_BAD_PARAM;
-  const bool projects = projSize != 0 && projSize != hiddenSize;
-  if (!Fits(type, mathPrecision) || (projects && cell != CUDNN_LSTM)) return CUDNN_STATUS_NOT_SUPPORTED;
+  if (inputSize < 1 || hiddenSize < 1 || layers < 1 || projSize < 1) return CUDNN_STATUS_BAD_PARAM;
+  const bool projects = projSize != hiddenSize;
+  if (!IsReal(type) || !Fits(type, mathPrecision) || projSize > hiddenSize ||
+      (projects && cell != CUDNN_LSTM))
+    return CUDNN_STATUS_NOT_SUPPORTED;
   if (input == CUDNN_SKIP_INPUT && inputSize != hiddenSize) return CUDNN_STATUS_BAD_PARAM;
   network->algo = algo, network->cell = cell, network->bias = bias, network->direction = direction;
   network->input = input, network->type = type, network->precision = mathPrecision, network->math = math;
   network->input_size = inputSize, network->hidden_size = hiddenSize, network->layers = layers;
-  network->projected_size = projSize == 0 ? hiddenSize : projSize;
+  network->projected_size = projSize;
   network->dropout = dropout, network->flags = flags;
   return CUDNN_STATUS_SUCCESS;
 }
