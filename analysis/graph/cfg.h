@@ -38,5 +38,7 @@ Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep = {},
 // The same of what is reached from `entry`, for example of a region.
 Cfg BuildCfgFrom(const ir::Function& f, ir::BlockId entry, const EdgeFilter& keep = {},
                  const std::function<bool(ir::BlockId)>& leaves = {});
+// The same of what is reached from the first of `blocks`, which are all that is reached: node i is blocks[i].
+Cfg BuildCfgOf(const ir::Function& f, const std::vector<ir::BlockId>& blocks);
 
 }  // namespace ptx2cpu::analysis

@@ -20,16 +20,15 @@ namespace {
 
 class Builder {
  public:
-  Builder(const ir::Function& f, LaneRegion& region) : f_(f), r_(region) {
-    r_.level_of.resize(f.blocks.size(), LaneRegion::kNone);
-    r_.item_of.resize(f.blocks.size(), LaneRegion::kNone);
-    head_of_.resize(f.blocks.size(), LaneRegion::kNone);
+  Builder(const ir::Function& f, LaneRegion& region)
+      : f_(f), r_(region), head_of_(f.blocks.size(), LaneRegion::kNone) {
+    r_.level_of = r_.item_of = head_of_;
   }
 
   bool Run(BlockId entry) {
     r_.blocks = Reachable(entry);
     r_.levels.emplace_back();
-    if (!Order(BuildCfgFrom(f_, entry))) return false;
+    if (!Order(BuildCfgOf(f_, r_.blocks))) return false;
     ConnectItems();
     FindSameLanes();
     FindUses();
@@ -61,14 +60,16 @@ class Builder {
       const Loop& loop = forest.loops[n];
       if (loop.irreducible) return false;
       r_.levels.emplace_back().parent = loop.parent == kNoNode ? 0 : 1 + loop.parent;
-      head_of_[loop.header] = 1 + n;
+      head_of_.Set(r_.blocks[loop.header].index) = 1 + n;
     }
     for (uint32_t node : g.order) {
       if (node == g.exit) continue;
-      const uint32_t loop = head_of_[node];
-      r_.level_of[node] = forest.innermost[node] == kNoNode ? 0 : 1 + forest.innermost[node];
-      if (loop != LaneRegion::kNone) r_.levels[loop].item = Place(r_.levels[loop].parent, {node}, loop);
-      r_.item_of[node] = Place(r_.level_of[node], {node}, LaneRegion::kNone);
+      const BlockId block = r_.blocks[node];
+      const uint32_t loop = head_of_[block.index];
+      const uint32_t level = forest.innermost[node] == kNoNode ? 0 : 1 + forest.innermost[node];
+      if (loop != LaneRegion::kNone) r_.levels[loop].item = Place(r_.levels[loop].parent, block, loop);
+      r_.level_of.Set(block.index) = level;
+      r_.item_of.Set(block.index) = Place(level, block, LaneRegion::kNone);
     }
     NumberNest();
     return true;
@@ -183,11 +184,6 @@ class Builder {
   // -- uses --
   void FindUses() {
     r_.used_elsewhere.resize(f_.values.size());
-    within_.resize(f_.values.size(), LaneRegion::kNone);
-    for (size_t v = 0; v < within_.size(); ++v) {
-      const BlockId made = f_.values[v].block;
-      if (made.valid() && LaneLevel(made)) within_[v] = r_.level_of[made.index];
-    }
     for (BlockId block : r_.blocks) {
       for (ir::InstId id : f_.at_block(block).insts) {
         const ir::Inst& inst = f_.at_inst(id);
@@ -206,16 +202,17 @@ class Builder {
 
   void Use(ValueId value, BlockId block) {
     r_.used_elsewhere[value.index] = true;
-    uint32_t& at = within_[value.index];
-    if (at == LaneRegion::kNone) return;
+    const BlockId made = f_.at_value(value).block;
+    if (!made.valid() || !LaneLevel(made) || r_.level_of[made.index] == LaneRegion::kNone) return;
+    uint32_t& at = within_.try_emplace(value.index, r_.level_of[made.index]).first->second;
     for (; at != 0 && !r_.Contains(at, block); at = r_.levels[at].parent)
       r_.levels[at].live_out.push_back(value);
   }
 
   const ir::Function& f_;
   LaneRegion& r_;
-  std::vector<uint32_t> head_of_;  // by block: the level of the loop that it heads
-  std::vector<uint32_t> within_;   // by value: the innermost level that holds all uses so far
+  RegionTable<uint32_t> head_of_;                  // by block: the level of the loop that it heads
+  std::unordered_map<uint32_t, uint32_t> within_;  // by value: the innermost level that holds all uses so far
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/lanes/region_table.h"
 #include "analysis/values/thread_transfer.h"
 
 namespace ptx2cpu::analysis {
@@ -46,10 +47,10 @@ struct LaneRegion {
     uint32_t begin = 0, end = 0;
   };
   std::vector<Level> levels;         // [0]: the region
-  std::vector<uint32_t> level_of;    // by block
-  std::vector<uint32_t> item_of;     // by block: its place among that level's items
+  RegionTable<uint32_t> level_of;    // by block
+  RegionTable<uint32_t> item_of;     // by block: its place among that level's items
   std::vector<bool> used_elsewhere;  // by value: read in another block, or handed over by an edge
-  std::vector<ThreadShape> shapes;   // by value, where it is made
+  RegionTable<ThreadShape> shapes;   // by value, where it is made
   std::vector<bool> meets;        // by value: lanes bring it from several places: supposed to be a sequence
   std::vector<bool> from_memory;  // by value: see values_from_memory.h
   // By value: how far each lane's is from the first lane's: see lane_patterns.h.

@@ -73,7 +73,7 @@ class Shapes {
         in_address_(ValuesInAddresses(f, region)),
         transfer_(f, group_, &in_address_),
         r_(region) {
-    r_.shapes.resize(f.values.size());
+    r_.shapes = {f.values.size(), {}};
     r_.meets.resize(f.values.size());
     apart_.resize(r_.levels.size(), LaneRegion::kNone);
     for (const LaneRegion::Level& level : r_.levels) groups_.emplace_back(level.items.size());
@@ -243,10 +243,10 @@ class Shapes {
   }
 
   void Lower(ValueId value, const ThreadShape& shape) {
-    ThreadShape& known = r_.shapes[value.index];
-    ThreadShape joined = Join(known, shape, group_);
+    const ThreadShape& known = r_.shapes[value.index];
+    const ThreadShape joined = Join(known, shape, group_);
     if (joined == known) return;
-    known = joined;
+    r_.shapes.Set(value.index) = joined;
     changed_ = true;
   }
   bool Clear(bool& flag, bool value) {

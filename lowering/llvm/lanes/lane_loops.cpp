@@ -153,7 +153,7 @@ Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const LoopState& 
       Value value = b.CreateSelect(leaving, Vector(e.values.Get(loop.live_out[i])), out[i]);
       out[i]->addIncoming(value, b.GetInsertBlock());
       e.values.SetShaped(loop.live_out[i], {value, nullptr, nullptr});
-      region_.shapes[loop.live_out[i].index] = analysis::kVaryingShape;
+      region_.shapes.Set(loop.live_out[i].index) = analysis::kVaryingShape;
     }
     for (size_t i = 0; i < left.size(); ++i) {
       Value all = b.CreateOr(left[i], edges_.at(loop.exits[i]).lanes);

@@ -270,7 +270,7 @@ void LaneVectors::JoinTrips(const LaneRegion::Item& item, const TripBlocks& bloc
 // A trip of which some lanes leave ends the loop of whole trips: at its end, or at a bound in it that it
 // meets before it has any effect.
 Status LaneVectors::EmitWholeTrips(const LaneRegion::Item& item, const LoopState& state) {
-  const std::vector<LaneShape> shapes = region_.shapes;
+  const analysis::RegionTable<LaneShape> shapes = region_.shapes;
   const std::optional<Bound> bound = BoundOfTrips(item);
   const bool all_enter = IsAll(state.mask);
   const TripBlocks blocks{e.body.NewBlock("whole_trips"), e.body.NewBlock("part_leaves"),
