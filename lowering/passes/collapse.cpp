@@ -56,6 +56,7 @@ class Collapser {
   }
 
   void Run(bool by_cut) {
+    values_.KeepApartWhatLeavesApart();
     if (by_cut) values_.PlanSlots(analysis::ChooseStoredValues(f_, lanes_, uniformity_, flat_).stored);
     for (BlockId block : ir::ReversePostOrder(f_)) {
       if (f_.at_block(block).level != Level::kLane) DeclareBoundary(block);

@@ -1,7 +1,10 @@
 #include "lowering/passes/collapse_values.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
+#include "analysis/graph/loops.h"
 #include "ir/result.h"
 
 namespace ptx2cpu::lowering {
@@ -21,9 +24,66 @@ void CollapseValues::SetHome(ir::ValueId old, PlaceId place, ir::ValueId clone) 
 ir::Level CollapseValues::ShapeOf(ir::ValueId old) const {
   if (per_lane_[old.index]) return ir::Level::kLane;
   // Warps that resume are at different places at one time.
-  const ir::Level widest = f_.resumes == ir::Resumes::kWarps ? ir::Level::kWarp : ir::Level::kBlock;
+  const ir::Level widest =
+      f_.resumes == ir::Resumes::kWarps || per_warp_[old.index] ? ir::Level::kWarp : ir::Level::kBlock;
   if (uniformity_.UniformAt(old, ir::Level::kBlock)) return widest;
   return !flat_ && uniformity_.UniformAt(old, ir::Level::kWarp) ? ir::Level::kWarp : ir::Level::kLane;
+}
+
+namespace {
+
+// All threads of a level leave the loop in the same trip.
+bool LeavesTogether(const ir::Function& f, const analysis::UniformityResult& uniformity,
+                    const analysis::Loop& loop, ir::Level level) {
+  // Where all of a level wait for each other, they come and leave together.
+  if (std::ranges::any_of(loop.blocks, [&](uint32_t node) { return f.at_block({node}).level >= level; }))
+    return true;
+  const bool one_exit = loop.exits.size() == 1;
+  return std::ranges::all_of(loop.blocks, [&](uint32_t node) {
+    if (one_exit && node != loop.exits[0].first) return f.successors({node}).size() != 0;
+    return f.successors({node}).size() == 1 || uniformity.BranchUniformAt({node}, level);
+  });
+}
+
+}  // namespace
+
+void CollapseValues::KeepApartWhatLeavesApart() {
+  const analysis::LoopForest forest = analysis::Loops(analysis::BuildCfg(f_));
+  std::set<std::tuple<const std::vector<bool>*, uint32_t, uint32_t>> seen;
+  const auto keep = [&](ir::ValueId escaping, uint32_t loop, std::vector<bool>& kept) {
+    std::vector<ir::ValueId> work{escaping};
+    while (!work.empty()) {
+      const ir::InstId def = f_.at_value(work.back()).def;
+      work.pop_back();
+      if (!def.valid() || ir::Info(f_.at_inst(def).op).effect != ir::Effect::kPure) continue;
+      for (const ir::ValueId operand : f_.at_inst(def).operands) {
+        const ir::BlockId made = f_.at_value(operand).block;
+        if (!made.valid() || !forest.Contains(loop, made.index)) continue;
+        if (!seen.emplace(&kept, loop, operand.index).second) continue;
+        kept[operand.index] = true;
+        work.push_back(operand);
+      }
+    }
+  };
+  std::vector<bool> by_lane, by_warp;
+  for (const analysis::Loop& loop : forest.loops) {
+    by_lane.push_back(!LeavesTogether(f_, uniformity_, loop, flat_ ? ir::Level::kBlock : ir::Level::kWarp));
+    by_warp.push_back(!LeavesTogether(f_, uniformity_, loop, ir::Level::kBlock));
+  }
+  for (const ir::Inst& inst : f_.insts) {
+    if (!inst.block.valid()) continue;
+    const auto use = [&](ir::ValueId value) {
+      const ir::BlockId made = f_.at_value(value).block;
+      if (!made.valid()) return;
+      for (uint32_t l = forest.innermost[made.index];
+           l != analysis::kNoNode && !forest.Contains(l, inst.block.index); l = forest.loops[l].parent) {
+        if (by_lane[l]) keep(value, l, per_lane_);
+        if (by_warp[l]) keep(value, l, per_warp_);
+      }
+    };
+    std::ranges::for_each(inst.operands, use);
+    for (const ir::Edge& edge : inst.edges) std::ranges::for_each(edge.args, use);
+  }
 }
 
 std::optional<ir::Level> CollapseValues::SlotShape(ir::ValueId old) const {

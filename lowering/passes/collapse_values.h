@@ -33,6 +33,7 @@ class CollapseValues {
     clone_.resize(old_count_);
     slot_.resize(old_count_, kNoSlot);
     per_lane_.resize(old_count_);
+    per_warp_.resize(old_count_);
     carried_.resize(old_count_);
     planned_.resize(old_count_);
   }
@@ -45,6 +46,10 @@ class CollapseValues {
   void SetCarried(ir::ValueId old) { carried_[old.index] = true; }
   // A boundary of block level needs each thread's own value of something that is not uniform there.
   void KeepPerLane(ir::ValueId old) { per_lane_[old.index] = true; }
+
+  // What threads carry out of a loop in different trips may be rebuilt outside from values of the loop, which
+  // then differ there, too, whatever they are within a trip.
+  void KeepApartWhatLeavesApart();
 
   // Values that are loaded from a slot wherever they are needed, so that others can be rebuilt from them.
   void PlanSlots(const std::vector<bool>& values) { planned_ = values; }
@@ -92,7 +97,7 @@ class CollapseValues {
   std::vector<PlaceId> home_;
   std::vector<ir::ValueId> clone_;
   std::vector<uint32_t> slot_;
-  std::vector<bool> per_lane_, carried_, planned_;
+  std::vector<bool> per_lane_, per_warp_, carried_, planned_;
   std::vector<ir::ValueId> unsettled_;
 };
 
