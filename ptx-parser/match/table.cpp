@@ -1,17 +1,19 @@
 #include "ptx-parser/match/table.h"
 
 #include <algorithm>
-#include <charconv>
+#include <iterator>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <ranges>
 #include <unordered_map>
 
 #include "ir/result.h"
+#include "ptx-parser/match/form_reader.h"
 
 namespace ptx2cpu::ptx {
 
 namespace {
-
-using Groups = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 struct RawRow {
   std::string_view name, family, section, syntax, definitions;
@@ -37,313 +39,76 @@ constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
 #undef GROUP
 };
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
+// "add" of `[isa<1.4] add{.sat}.type d, a, b`.
+std::string_view BaseOf(std::string_view form) {
+  while (form.starts_with("[")) form = Trim(form.substr(std::min(form.find(']'), form.size() - 1) + 1));
+  return form.substr(0, form.find_first_of(".{ "));
 }
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    size_t end = std::min(text.find(separator), text.size());
-    if (std::string_view part = Trim(text.substr(0, end)); !part.empty()) parts.push_back(part);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-// Reads one form: "add{.sat}.type d, a, b".
-class FormReader {
+// A row's forms are read when they are first asked for: a process meets few of the rows, and reading all of
+// them takes as long as compiling a small kernel.
+class Table {
  public:
-  FormReader(RowId row, std::string_view text, const Groups& own, const Groups& shared)
-      : own_(own), shared_(shared), text_(text) {
-    form_.row = row;
-    ReadConditions();
-    ReadImplied();
-    form_.text = WithoutAnnotations(text_);
+  Table() : read_(std::make_unique<std::once_flag[]>(std::size(kRows))) {
+    for (auto [name, words] : kGroups) {
+      for (std::string_view word : Split(words, ' ')) shared_[std::string(name)].emplace_back(word);
+    }
+    rows_.reserve(std::size(kRows));
+    for (const RawRow& raw : kRows) {
+      const auto id = static_cast<RowId>(rows_.size());
+      for (std::string_view form : Split(raw.syntax, ';')) {
+        std::vector<RowId>& rows = bases_[BaseOf(form)].rows;
+        if (rows.empty() || rows.back() != id) rows.push_back(id);
+      }
+      rows_.push_back({raw.name, raw.family, raw.section, raw.syntax, raw.definitions, raw.translated, {}});
+    }
   }
 
-  Form Read() {
-    size_t end = std::min(text_.find(' '), text_.size());
-    ReadOpcode(text_.substr(0, end));
-    ReadOperands(Trim(text_.substr(end)));
-    form_.accepts_all = form_.elements.empty() && form_.has_rest;
-    return std::move(form_);
+  const Row& At(RowId id) {
+    const auto number = static_cast<size_t>(id);
+    Row& row = rows_[number];
+    std::call_once(read_[number], [&] {
+      const Groups own = ReadDefinitions(row.definitions);
+      for (std::string_view form : Split(row.syntax, ';'))
+        row.forms.push_back(ReadForm(id, form, own, shared_));
+    });
+    return row;
   }
+
+  std::span<const Row> All() {
+    std::call_once(all_read_, [&] {
+      for (size_t i = 0; i < rows_.size(); ++i) At(static_cast<RowId>(i));
+      CheckWords();
+    });
+    return rows_;
+  }
+
+  std::span<const Form* const> FormsOf(std::string_view name) {
+    const auto found = bases_.find(name);
+    if (found == bases_.end()) return {};
+    Base& base = found->second;
+    std::call_once(base.read, [&] {
+      for (RowId id : base.rows) {
+        for (const Form& form : At(id).forms) {
+          if (form.base == name) base.forms.push_back(&form);
+        }
+      }
+    });
+    return base.forms;
+  }
+
+  auto Bases() const { return bases_ | std::views::keys; }
 
  private:
-  // `d:~vec, [a], b:u32` reads `d, [a], b` in messages.
-  static std::string WithoutAnnotations(std::string_view text) {
-    std::string result;
-    size_t operands = text.find(' ');
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == ':' && i > operands) {
-        while (i + 1 < text.size() && text[i + 1] != ',' && text[i + 1] != '{' && text[i + 1] != '}') ++i;
-        continue;
-      }
-      result += text[i];
-    }
-    return result;
-  }
-
-  // [isa<1.4] [sm<20] in front.
-  void ReadConditions() {
-    while (text_.starts_with("[")) {
-      const size_t end = text_.find(']');
-      CHECK(end != std::string_view::npos, std::string(text_));
-      form_.when.push_back(DialectCondition::Read(text_.substr(1, end - 1)));
-      text_ = Trim(text_.substr(end + 1));
-    }
-  }
-
-  // => .approx.ftz at the end.
-  void ReadImplied() {
-    const size_t arrow = text_.find("=>");
-    if (arrow == std::string_view::npos) return;
-    for (std::string_view word : Split(text_.substr(arrow + 2), '.')) form_.implied.push_back(Word(word));
-    text_ = Trim(text_.substr(0, arrow));
-  }
-
-  void ReadOpcode(std::string_view opcode) {
-    size_t at = std::min(opcode.find_first_of(".{"), opcode.size());
-    form_.base = std::string(opcode.substr(0, at));
-    uint8_t links = 0;
-    while (at < opcode.size()) {
-      bool optional = opcode[at] == '{';
-      size_t end =
-          optional ? opcode.find('}', at) : std::min(opcode.find_first_of(".{", at + 1), opcode.size());
-      CHECK(end != std::string_view::npos, form_.text);
-      std::vector<std::string_view> words = Split(opcode.substr(at + optional, end - at - optional), '.');
-      uint8_t link = words.size() > 1 ? ++links : 0;
-      for (std::string_view word : words) AddElement(word, optional, link);
-      at = end + optional;
-    }
-  }
-
-  const std::vector<std::string>* FindGroup(std::string_view name) const {
-    if (auto it = own_.find(name); it != own_.end()) return &it->second;
-    if (auto it = shared_.find(name); it != shared_.end()) return &it->second;
-    return nullptr;
-  }
-
-  void AddElement(std::string_view name, bool optional, uint8_t link) {
-    Element element;
-    element.name = std::string(name);
-    element.optional = optional;
-    element.link = link;
-    if (const auto* group = FindGroup(name)) {
-      element.words = *group;
-    } else {
-      element.words = {std::string(name)};
-    }
-    element.is_type = true;
-    for (const std::string& word : element.words) {
-      element.hashes.push_back(Word(std::string_view(word)));
-      element.types.push_back(FindType(word));
-      element.is_type &= element.types.back() != PtxType::kNone;
-    }
-    form_.elements.push_back(std::move(element));
-  }
-
-  void ReadOperands(std::string_view text) {
-    bool optional = false;
-    while (!text.empty()) {
-      if (text.front() == '{' && text.substr(1, 1) == ",") {  // {, c}
-        optional = true;
-        size_t end = text.find('}');
-        AddOperand(Trim(text.substr(2, end - 2)), optional);
-        text = Trim(text.substr(end + 1));
-      } else {
-        // Up to the next comma or "{," outside braces.
-        size_t end = 0;
-        int depth = 0;
-        for (; end < text.size(); ++end) {
-          if (depth == 0 && (text[end] == ',' || text.substr(end, 2) == "{,")) break;
-          if (text[end] == '{' || text[end] == '[') ++depth;
-          if (text[end] == '}' || text[end] == ']') --depth;
-        }
-        AddOperand(Trim(text.substr(0, end)), false);
-        text = text.substr(end);
-      }
-      if (!text.empty() && text.front() == ',') text = Trim(text.substr(1));
-    }
-  }
-
-  size_t TypeIndex(std::string_view name) const {
-    size_t index = 0;
-    for (const Element& element : form_.elements) {
-      if (element.name == name && element.is_type) return index;
-      index += element.is_type;
-    }
-    return SIZE_MAX;
-  }
-
-  void AddOperand(std::string_view text, bool optional) {
-    OperandSpec spec;
-    spec.optional = optional;
-    if (text == "...") {
-      spec.shape = OperandShape::kRest;
-      spec.name = "...";
-      form_.has_rest = true;
-      form_.operands.push_back(std::move(spec));
-      return;
-    }
-    size_t colon = text.find(':');
-    std::string_view name = text.substr(0, std::min(colon, text.size()));
-    std::string_view type = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
-    if (!type.empty() && type.front() == '~') {
-      spec.wider = true;
-      type.remove_prefix(1);
-    }
-    if (const size_t equals = type.find('='); equals != std::string_view::npos) {
-      ReadConstants(type.substr(equals + 1), spec.constants);
-      type = type.substr(0, equals);
-    }
-    ReadName(name, spec);
-    size_t types = std::count_if(form_.elements.begin(), form_.elements.end(),
-                                 [](const Element& e) { return e.is_type; });
-    spec.source = types == 0 ? OperandSpec::Source::kUntyped : OperandSpec::Source::kNth;
-    spec.nth = static_cast<uint8_t>(spec.written || types == 0 ? 0 : types - 1);
-    ReadType(type, spec);
-    if (!optional) ++form_.required;
-    form_.operands.push_back(std::move(spec));
-  }
-
-  int64_t Number(std::string_view text) const {
-    int64_t value = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    CHECK(read.ec == std::errc() && read.ptr == text.data() + text.size(),
-          "instructions.def: not a number in " + form_.text);
-    return value;
-  }
-
-  // `4|8|16`, `0..15`, `1..`, `%16` or `0..32%16`.
-  void ReadConstants(std::string_view text, ConstantRule& rule) const {
-    if (const size_t percent = text.find('%'); percent != std::string_view::npos) {
-      rule.multiple = Number(text.substr(percent + 1));
-      text = text.substr(0, percent);
-    }
-    if (const size_t dots = text.find(".."); dots != std::string_view::npos) {
-      rule.least = Number(text.substr(0, dots));
-      if (dots + 2 < text.size()) rule.most = Number(text.substr(dots + 2));
-    } else {
-      for (std::string_view value : Split(text, '|')) rule.values.push_back(Number(value));
-    }
-  }
-
-  void ReadName(std::string_view name, OperandSpec& spec) {
-    if (name.starts_with("{!}")) {
-      spec.shape = OperandShape::kPredicate;
-      name.remove_prefix(3);
-    } else if (name.starts_with("[")) {
-      spec.shape = OperandShape::kMemory;
-      name = name.substr(1, name.size() - 2);
-    } else if (name.starts_with("{")) {  // {a*4}
-      spec.shape = OperandShape::kVectorOf;
-      size_t star = name.find('*');
-      spec.count = static_cast<uint8_t>(name[star + 1] - '0');
-      name = name.substr(1, star - 1);
-    } else if (size_t bar = name.find("[|"); bar != std::string_view::npos) {
-      spec.shape = OperandShape::kMaybePair;
-      name = name.substr(0, bar);
-    } else if (size_t bar = name.find('|'); bar != std::string_view::npos) {
-      spec.shape = OperandShape::kPair;
-      name = name.substr(0, bar);
-    }
-    spec.name = std::string(name);
-    spec.written = spec.shape != OperandShape::kMemory && (name.front() == 'd' || name.front() == 'p');
-  }
-
-  void ReadType(std::string_view type, OperandSpec& spec) {
-    if (spec.shape == OperandShape::kPredicate) {
-      spec.source = OperandSpec::Source::kFixed;
-      spec.fixed = PtxType::kPred;
-      return;
-    }
-    if (type.empty()) return;
-    if (type == "policy") {
-      spec.policy = true;
-      type = "b64";
-    }
-    if (type == "wide") {
-      spec.source = OperandSpec::Source::kWide;
-    } else if (type == "vec") {
-      spec.shape = OperandShape::kVectorOfVec;
-    } else if (type == "mov") {
-      spec.shape = OperandShape::kMovable;
-    } else if (type == "sreg") {
-      spec.shape = OperandShape::kReadable;
-    } else if (type == "label") {
-      spec.shape = OperandShape::kLabel;
-    } else if (type == "list") {
-      spec.shape = OperandShape::kTargetList;
-    } else if (type == "imm") {
-      spec.shape = OperandShape::kImmediate;
-    } else if (type == "address") {
-      spec.shape = OperandShape::kAddress;
-    } else if (type == "part") {
-      spec.shape = OperandShape::kPart;
-    } else if (type == "words") {
-      spec.shape = OperandShape::kWords;
-    } else if (type == "any") {
-      spec.shape = OperandShape::kAnything;
-    } else if (size_t index = TypeIndex(type); index != SIZE_MAX) {
-      spec.source = OperandSpec::Source::kNth;
-      spec.nth = static_cast<uint8_t>(index);
-    } else {
-      spec.source = OperandSpec::Source::kFixed;
-      spec.fixed = FindType(type);
-      CHECK(spec.fixed != PtxType::kNone, "instructions.def: unknown operand type in " + form_.text);
-    }
-  }
-
-  const Groups& own_;
-  const Groups& shared_;
-  std::string_view text_;
-  Form form_;
-};
-
-Groups ReadDefinitions(std::string_view text) {
-  Groups groups;
-  for (std::string_view definition : Split(text, ';')) {
-    size_t equal = definition.find('=');
-    CHECK(equal != std::string_view::npos, std::string(definition));
-    auto& words = groups[std::string(Trim(definition.substr(0, equal)))];
-    for (std::string_view word : Split(definition.substr(equal + 1), ' ')) words.emplace_back(word);
-  }
-  return groups;
-}
-
-struct Table {
-  std::vector<Row> rows;
-  std::vector<std::string> bases;
-  std::unordered_map<std::string_view, std::vector<const Form*>> forms;
-
-  Table() {
-    Groups shared;
-    for (auto [name, words] : kGroups) {
-      for (std::string_view word : Split(words, ' ')) shared[std::string(name)].emplace_back(word);
-    }
-    for (const RawRow& raw : kRows) {
-      Row row{raw.name, raw.family, raw.section, raw.syntax, raw.definitions, raw.translated, {}};
-      Groups own = ReadDefinitions(raw.definitions);
-      RowId id = static_cast<RowId>(rows.size());
-      for (std::string_view form : Split(raw.syntax, ';'))
-        row.forms.push_back(FormReader(id, form, own, shared).Read());
-      rows.push_back(std::move(row));
-    }
-    CheckWords();
-    for (const Row& row : rows) {
-      for (const Form& form : row.forms) forms[form.base].push_back(&form);
-    }
-    for (const auto& [base, unused] : forms) bases.emplace_back(base);
-    std::sort(bases.begin(), bases.end());
-  }
+  struct Base {
+    std::vector<RowId> rows;  // that have forms of it, in order
+    std::once_flag read;
+    std::vector<const Form*> forms;
+  };
 
   void CheckWords() const {
     std::unordered_map<uint32_t, std::string> seen;
-    for (const Row& row : rows) {
+    for (const Row& row : rows_) {
       for (const Form& form : row.forms) {
         for (const Element& element : form.elements) {
           for (const std::string& word : element.words) {
@@ -355,30 +120,30 @@ struct Table {
       }
     }
   }
+
+  Groups shared_;
+  std::vector<Row> rows_;
+  const std::unique_ptr<std::once_flag[]> read_;  // of each row
+  std::once_flag all_read_;
+  std::map<std::string_view, Base> bases_;
 };
 
-const Table& TheTable() {
-  static const Table table;
+Table& TheTable() {
+  static Table table;
   return table;
 }
 
 }  // namespace
 
-const Row& Info(RowId row) { return TheTable().rows[static_cast<size_t>(row)]; }
-std::span<const Row> Rows() { return TheTable().rows; }
-
-std::span<const Form* const> FormsOf(std::string_view base) {
-  const auto& forms = TheTable().forms;
-  auto it = forms.find(base);
-  if (it == forms.end()) return {};
-  return it->second;
-}
+const Row& Info(RowId row) { return TheTable().At(row); }
+std::span<const Row> Rows() { return TheTable().All(); }
+std::span<const Form* const> FormsOf(std::string_view base) { return TheTable().FormsOf(base); }
 
 std::string_view NearestMnemonic(std::string_view word) {
   std::string_view best;
   if (word.size() > 40) return best;
   size_t distance = 3;  // beyond two edits a suggestion misleads
-  for (const std::string& base : TheTable().bases) {
+  for (std::string_view base : TheTable().Bases()) {
     if (size_t d = EditDistance(word, base); d < distance && d < word.size()) {
       distance = d;
       best = base;

@@ -1,4 +1,5 @@
-// The PTX table, read from instructions.def once per process and compiled into forms that match.h walks.
+// The PTX table: rows of instructions.def, compiled into the forms that match.h walks, each row once per
+// process, when it is asked for.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ enum class RowId : uint16_t {
   kCount
 };
 
-// A modifier word or group name, by hash: comparing words is comparing integers. The table checks at start
-// that no two of its words collide.
+// A modifier word or group name, by hash: comparing words is comparing integers. Rows() checks that no
+// two of the table's words collide.
 struct Word {
   uint32_t hash = 0;
   constexpr Word() = default;
