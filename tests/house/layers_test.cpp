@@ -131,7 +131,7 @@ const std::vector<Room> kRooms = {
       "cudart_api.h", "ir/result.h"}},
     {"runtime/cuda/libraries/fft/",
      {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h", "cufft_api.h",
-      "curand_api.h", "nvml_api.h"}},
+      "curand_api.h", "nvml_api.h", "cudart_api.h"}},
     {"runtime/cuda/libraries/rand/",
      {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h",
       "curand_api.h"}},

@@ -42,9 +42,44 @@ constexpr int CUFFT_FORWARD = -1, CUFFT_INVERSE = 1;
 enum cufftProperty : int {};
 enum cufftXtWorkAreaPolicy : int {};
 enum cufftXtCallbackType : int {};
-enum cufftXtSubFormat : int {};
-enum cufftXtCopyType : int {};
-enum cufftXtQueryType : int {};
-struct cudaLibXtDesc;
+
+// Orders of arrays that lie on several devices.
+enum cufftXtSubFormat : int {
+  CUFFT_XT_FORMAT_INPUT = 0,
+  CUFFT_XT_FORMAT_OUTPUT = 1,
+  CUFFT_XT_FORMAT_INPLACE = 2,
+  CUFFT_XT_FORMAT_INPLACE_SHUFFLED = 3,
+  CUFFT_XT_FORMAT_1D_INPUT_SHUFFLED = 4,
+};
+enum cufftXtCopyType : int {
+  CUFFT_COPY_HOST_TO_DEVICE = 0,
+  CUFFT_COPY_DEVICE_TO_HOST = 1,
+  CUFFT_COPY_DEVICE_TO_DEVICE = 2,
+};
+enum cufftXtQueryType : int { CUFFT_QUERY_1D_FACTORS = 0 };
+struct cufftXt1dFactors {
+  long long int size, stringCount, stringLength, substringLength, factor1, factor2;
+  long long int stringMask, substringMask, factor1Mask, factor2Mask;
+  int stringShift, substringShift, factor1Shift, factor2Shift;
+};
+static_assert(sizeof(cufftXt1dFactors) == 96);
+
+// An array on several devices.
+struct cudaXtDesc {
+  int version, nGPUs;
+  int GPUs[64];
+  void* data[64];
+  size_t size[64];
+  void* cudaXtState;
+};
+static_assert(sizeof(cudaXtDesc) == 1296);
+struct cudaLibXtDesc {
+  int version;
+  cudaXtDesc* descriptor;
+  int library;
+  int subFormat;
+  void* libDescriptor;
+};
+static_assert(sizeof(cudaLibXtDesc) == 32);
 
 }  // namespace ptx2cpu::cuda

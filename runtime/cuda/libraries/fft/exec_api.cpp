@@ -38,7 +38,7 @@ cufftResult ExecuteNarrow(const char* function, const std::shared_ptr<Plan>& pla
 cufftResult Execute(const char* function, cufftHandle handle, const cufftType* type, void* in, void* out,
                     int direction) {
   const std::shared_ptr<Plan> plan = FindPlan(handle);
-  if (plan == nullptr || !plan->made()) return CUFFT_INVALID_PLAN;
+  if (plan == nullptr || !plan->made() || !plan->devices().empty()) return CUFFT_INVALID_PLAN;
   if (type != nullptr && plan->type() != *type) return CUFFT_INVALID_PLAN;
   if (in == nullptr || out == nullptr) return CUFFT_INVALID_VALUE;
   const bool complex = KindOf(plan->type()) == libraries::FftKind::kComplex;

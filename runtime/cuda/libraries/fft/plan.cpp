@@ -44,6 +44,22 @@ Layout Explicit(const Layout& layout, const std::vector<int64_t>& sizes, bool re
   return result;
 }
 
+// As documented, a single transform that is divided among devices has at least 32 elements in each dimension
+// and no prime factor above 127, its real form more than one dimension; elements are adjacent.
+cufftResult WrongForDevices(const Shape& shape) {
+  if (!shape.in.basic || !shape.out.basic || shape.storage != Storage::kOfType) return CUFFT_NOT_SUPPORTED;
+  if (shape.batch > 1) return CUFFT_SUCCESS;
+  if (RowOf(shape.type)->kind != FftKind::kComplex && shape.sizes.size() == 1) return CUFFT_NOT_SUPPORTED;
+  for (int64_t size : shape.sizes) {
+    if (size < 32) return CUFFT_INVALID_SIZE;
+    for (int64_t factor = 2; factor <= 127; ++factor) {
+      while (size % factor == 0) size /= factor;
+    }
+    if (size > 1) return CUFFT_INVALID_SIZE;
+  }
+  return CUFFT_SUCCESS;
+}
+
 struct Table {
   std::mutex mutex;
   std::map<cufftHandle, std::shared_ptr<Plan>> plans;
@@ -74,9 +90,18 @@ cufftResult Plan::Make(const char* function, Shape shape) {
         return std::has_single_bit(static_cast<uint64_t>(size));
       }))
     return CUFFT_NOT_SUPPORTED;
+  if (!devices_.empty()) {
+    if (const cufftResult wrong = WrongForDevices(shape)) return wrong;
+  }
   if (!libraries::LoadFft(RowOf(shape.type)->precision, function)) return CUFFT_SETUP_FAILED;
   shape_ = std::move(shape);
   made_ = true;
+  return CUFFT_SUCCESS;
+}
+
+cufftResult Plan::SetDevices(std::vector<int> devices) {
+  if (made_) return CUFFT_INVALID_PLAN;
+  devices_ = std::move(devices);
   return CUFFT_SUCCESS;
 }
 

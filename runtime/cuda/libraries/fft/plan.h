@@ -38,6 +38,10 @@ class Plan {
   // shape).
   cufftResult Make(const char* function, Shape shape);
   bool made() const { return made_; }
+  // Of a plan for several devices, which may be named more than once. INVALID_PLAN (it has a shape).
+  cufftResult SetDevices(std::vector<int> devices);
+  const std::vector<int>& devices() const { return devices_; }
+  const Shape& shape() const { return shape_; }
   cufftType type() const { return shape_.type; }
   Storage storage() const { return shape_.storage; }
   // How many real numbers the arrays of the input and the output span.
@@ -52,6 +56,7 @@ class Plan {
 
  private:
   Shape shape_;
+  std::vector<int> devices_;
   bool made_ = false;
   std::mutex mutex_;
   using Key = std::tuple<bool, int, int, int>;  // in place, alignments of input and output, direction

@@ -1,5 +1,6 @@
 // Plans: their shapes, streams, work areas.
 #include <algorithm>
+#include <span>
 
 #include "cufft_api.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
@@ -38,11 +39,16 @@ Shape PlainShape(std::vector<int64_t> sizes, cufftType type, int64_t batch) {
   return shape;
 }
 
+// One size, or one for each of the plan's devices.
+std::span<size_t> SizesOf(const Plan& plan, size_t* work_size) {
+  return {work_size, std::max<size_t>(1, plan.devices().size())};
+}
+
 cufftResult Make(const char* function, cufftHandle handle, Shape shape, size_t* work_size) {
   const std::shared_ptr<Plan> plan = FindPlan(handle);
   if (plan == nullptr) return CUFFT_INVALID_PLAN;
   if (work_size == nullptr) return CUFFT_INVALID_VALUE;
-  *work_size = 0;
+  std::ranges::fill(SizesOf(*plan, work_size), 0);
   return plan->Make(function, std::move(shape));
 }
 
@@ -60,7 +66,11 @@ cufftResult NoWork(size_t* work_size) {
   return CUFFT_SUCCESS;
 }
 cufftResult NoWorkOf(cufftHandle handle, size_t* work_size) {
-  return FindPlan(handle) == nullptr ? CUFFT_INVALID_PLAN : NoWork(work_size);
+  const std::shared_ptr<Plan> plan = FindPlan(handle);
+  if (plan == nullptr) return CUFFT_INVALID_PLAN;
+  if (work_size == nullptr) return CUFFT_INVALID_VALUE;
+  std::ranges::fill(SizesOf(*plan, work_size), 0);
+  return CUFFT_SUCCESS;
 }
 // Sizes of one dimension alone are checked.
 cufftResult Estimate(int least_size, cufftType type, size_t* work_size) {
@@ -201,7 +211,7 @@ cufftResult cufftXtGetSizeMany(cufftHandle plan, int rank, long long int* n, lon
 // Only a plan that was made has a size.
 cufftResult cufftGetSize(cufftHandle handle, size_t* workSize) {
   const std::shared_ptr<Plan> plan = FindPlan(handle);
-  return plan == nullptr || !plan->made() ? CUFFT_INVALID_PLAN : NoWork(workSize);
+  return plan == nullptr || !plan->made() ? CUFFT_INVALID_PLAN : NoWorkOf(handle, workSize);
 }
 cufftResult cufftSetWorkArea(cufftHandle plan, void* workArea) {
   return FindPlan(plan) == nullptr ? CUFFT_INVALID_PLAN : CUFFT_SUCCESS;

@@ -1,0 +1,88 @@
+#include "runtime/cuda/libraries/fft/distribution.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ptx2cpu::cufft {
+
+using libraries::FftKind;
+using libraries::FftPrecision;
+
+namespace {
+
+// Calls piece(device, offset in the part, offset in the whole, bytes) for what is adjacent in both.
+template <typename Piece>
+void ForPieces(const Division& division, int64_t devices, const Piece& piece) {
+  for (int64_t device = 0; device < devices; ++device) {
+    const auto [begin, end] = division.Of(device, devices);
+    const size_t bytes = static_cast<size_t>((end - begin) * division.inner) * division.element;
+    for (int64_t row = 0; row < division.outer && bytes > 0; ++row) {
+      const int64_t index = (row * division.divided + begin) * division.inner;
+      piece(static_cast<size_t>(device), static_cast<size_t>(row) * bytes,
+            static_cast<size_t>(index) * division.element, bytes);
+    }
+  }
+}
+
+}  // namespace
+
+Division::Range Division::Of(int64_t device, int64_t devices) const {
+  const int64_t each = divided / devices, more = divided % devices;
+  const int64_t begin = device * each + std::min(device, more);
+  return {begin, begin + each + (device < more)};
+}
+size_t Division::Bytes(int64_t device, int64_t devices) const {
+  const auto [begin, end] = Of(device, devices);
+  return static_cast<size_t>(outer * (end - begin) * inner) * element;
+}
+
+bool IsShuffled(cufftXtSubFormat format) {
+  return format == CUFFT_XT_FORMAT_OUTPUT || format == CUFFT_XT_FORMAT_INPLACE_SHUFFLED ||
+         format == CUFFT_XT_FORMAT_1D_INPUT_SHUFFLED;
+}
+
+Division DivisionOf(const Shape& shape, cufftXtSubFormat format, Side side) {
+  const FftKind kind = KindOf(shape.type);
+  const size_t real_bytes = PrecisionOf(shape.type) == FftPrecision::kSingle ? sizeof(float) : sizeof(double);
+  std::vector<int64_t> sizes = shape.sizes;
+  // Only separate arrays have lines of real numbers without padding.
+  const bool separate = format == CUFFT_XT_FORMAT_INPUT || format == CUFFT_XT_FORMAT_OUTPUT;
+  const bool real_side = kind == (side == Side::kInput ? FftKind::kRealToComplex : FftKind::kComplexToReal);
+  const bool real = separate && real_side && shape.batch > 1;
+  if (kind != FftKind::kComplex && !real) sizes.back() = sizes.back() / 2 + 1;
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  const size_t element = real ? real_bytes : 2 * real_bytes;
+  if (shape.batch > 1) return {1, shape.batch, count, element};
+  if (!IsShuffled(format)) return {1, sizes[0], count / sizes[0], element};
+  if (sizes.size() == 1) {
+    const auto [first, second] = FactorsOf(sizes[0]);
+    return {first, second, 1, element};
+  }
+  return {sizes[0], sizes[1], count / sizes[0] / sizes[1], element};
+}
+
+Factors FactorsOf(int64_t size) {
+  int64_t first = 1;
+  for (int64_t divisor = 2; divisor * divisor <= size; ++divisor) {
+    if (size % divisor == 0) first = divisor;
+  }
+  return {first, size / first};
+}
+
+void Gather(const Division& division, const std::vector<void*>& parts, void* whole) {
+  ForPieces(division, static_cast<int64_t>(parts.size()),
+            [&](size_t device, size_t in_part, size_t in_whole, size_t bytes) {
+              std::memcpy(static_cast<std::byte*>(whole) + in_whole,
+                          static_cast<const std::byte*>(parts[device]) + in_part, bytes);
+            });
+}
+void Scatter(const Division& division, const void* whole, const std::vector<void*>& parts) {
+  ForPieces(division, static_cast<int64_t>(parts.size()),
+            [&](size_t device, size_t in_part, size_t in_whole, size_t bytes) {
+              std::memcpy(static_cast<std::byte*>(parts[device]) + in_part,
+                          static_cast<const std::byte*>(whole) + in_whole, bytes);
+            });
+}
+
+}  // namespace ptx2cpu::cufft
