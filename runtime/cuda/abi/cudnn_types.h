@@ -24,6 +24,8 @@ using cudnnRNNDataDescriptor_t = struct cudnnRNNDataStruct*;
 using cudnnSeqDataDescriptor_t = struct cudnnSeqDataStruct*;
 using cudnnAttnDescriptor_t = struct cudnnAttnStruct*;
 using cudnnCTCLossDescriptor_t = struct cudnnCTCLossStruct*;
+using cudnnLRNDescriptor_t = struct cudnnLRNStruct*;
+using cudnnSpatialTransformerDescriptor_t = struct cudnnSpatialTransformerStruct*;
 
 // Numbers of failures differ between versions: they are variables of the library.
 enum cudnnStatus_t : int { CUDNN_STATUS_SUCCESS = 0 };
@@ -130,6 +132,8 @@ enum cudnnReduceTensorIndices_t : int {
   CUDNN_REDUCE_TENSOR_FLATTENED_INDICES = 1,
 };
 enum cudnnIndicesType_t : int { CUDNN_32BIT_INDICES = 0 };
+enum cudnnLRNMode_t : int { CUDNN_LRN_CROSS_CHANNEL_DIM1 = 0 };
+enum cudnnSamplerType_t : int { CUDNN_SAMPLER_BILINEAR = 0 };
 enum cudnnErrQueryMode_t : int {};
 
 // Recurrent networks.

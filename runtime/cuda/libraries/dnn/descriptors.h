@@ -123,6 +123,15 @@ struct cudnnCTCLossStruct {
   cudnnCTCGradMode_t gradients = CUDNN_CTC_ZERO_OOB_GRADIENTS;
   int max_labels = 0;  // of the functions of version 8; 0: any
 };
+struct cudnnLRNStruct {
+  unsigned width = 5;
+  double alpha = 1e-4, beta = 0.75, k = 2;
+};
+struct cudnnSpatialTransformerStruct {
+  cudnnSamplerType_t sampler = CUDNN_SAMPLER_BILINEAR;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  std::vector<int64_t> extents = {};  // of the output
+};
 
 }  // namespace ptx2cpu::cuda
 
