@@ -32,17 +32,34 @@ ir::Level CollapseValues::ShapeOf(ir::ValueId old) const {
 
 namespace {
 
-// All threads of a level leave the loop in the same trip.
-bool LeavesTogether(const ir::Function& f, const analysis::UniformityResult& uniformity,
-                    const analysis::Loop& loop, ir::Level level) {
-  // Where all of a level wait for each other, they come and leave together.
-  if (std::ranges::any_of(loop.blocks, [&](uint32_t node) { return f.at_block({node}).level >= level; }))
-    return true;
-  const bool one_exit = loop.exits.size() == 1;
-  return std::ranges::all_of(loop.blocks, [&](uint32_t node) {
-    if (one_exit && node != loop.exits[0].first) return f.successors({node}).size() != 0;
-    return f.successors({node}).size() == 1 || uniformity.BranchUniformAt({node}, level);
-  });
+// Of each loop: whether threads of a level leave it in different trips. Sums over the blocks of all loops,
+// which are next to each other, so that nests are not walked once for each loop around.
+std::vector<bool> LeftApart(const ir::Function& f, const analysis::UniformityResult& uniformity,
+                            const analysis::LoopForest& forest, ir::Level level) {
+  const auto parts = [&](uint32_t node) {
+    return f.successors({node}).size() != 1 && !uniformity.BranchUniformAt({node}, level);
+  };
+  struct Sums {
+    uint32_t waiting = 0, ending = 0, parting = 0;
+  };
+  std::vector<Sums> before(1);
+  for (const uint32_t node : forest.blocks) {
+    Sums sums = before.back();
+    sums.waiting += f.at_block({node}).level >= level;
+    sums.ending += f.successors({node}).empty();
+    sums.parting += parts(node);
+    before.push_back(sums);
+  }
+  std::vector<bool> apart;
+  for (const analysis::Loop& loop : forest.loops) {
+    const auto first = static_cast<size_t>(loop.blocks.data() - forest.blocks.data());
+    const Sums &from = before[first], &to = before[first + loop.blocks.size()];
+    const bool leaves = loop.exits.size() == 1 ? to.ending != from.ending || parts(loop.exits[0].first)
+                                               : to.parting != from.parting;
+    // Where all of a level wait for each other, they come and leave together.
+    apart.push_back(leaves && to.waiting == from.waiting);
+  }
+  return apart;
 }
 
 }  // namespace
@@ -65,11 +82,9 @@ void CollapseValues::KeepApartWhatLeavesApart() {
       }
     }
   };
-  std::vector<bool> by_lane, by_warp;
-  for (const analysis::Loop& loop : forest.loops) {
-    by_lane.push_back(!LeavesTogether(f_, uniformity_, loop, flat_ ? ir::Level::kBlock : ir::Level::kWarp));
-    by_warp.push_back(!LeavesTogether(f_, uniformity_, loop, ir::Level::kBlock));
-  }
+  const ir::Level lanes_meet = flat_ ? ir::Level::kBlock : ir::Level::kWarp;
+  const std::vector<bool> by_lane = LeftApart(f_, uniformity_, forest, lanes_meet);
+  const std::vector<bool> by_warp = LeftApart(f_, uniformity_, forest, ir::Level::kBlock);
   for (const ir::Inst& inst : f_.insts) {
     if (!inst.block.valid()) continue;
     const auto use = [&](ir::ValueId value) {
