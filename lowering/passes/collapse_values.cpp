@@ -1,10 +1,7 @@
 #include "lowering/passes/collapse_values.h"
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 
-#include "analysis/graph/loops.h"
 #include "ir/result.h"
 
 namespace ptx2cpu::lowering {
@@ -64,41 +61,52 @@ std::vector<bool> LeftApart(const ir::Function& f, const analysis::UniformityRes
 
 }  // namespace
 
-void CollapseValues::KeepApartWhatLeavesApart() {
-  const analysis::LoopForest forest = analysis::Loops(analysis::BuildCfg(f_));
-  std::set<std::tuple<const std::vector<bool>*, uint32_t, uint32_t>> seen;
-  const auto keep = [&](ir::ValueId escaping, uint32_t loop, std::vector<bool>& kept) {
-    std::vector<ir::ValueId> work{escaping};
+// Of values that leave loops apart, with the outermost of those loops each.
+void CollapseValues::KeepOperandsIn(const analysis::LoopForest& forest, std::vector<Escape> escapes,
+                                    std::vector<bool>& kept) {
+  // An outer loop comes first: what it keeps is all that loops within it would.
+  std::ranges::sort(escapes, {}, &Escape::loop);
+  for (const Escape& escape : escapes) {
+    std::vector<ir::ValueId> work{escape.value};
     while (!work.empty()) {
       const ir::InstId def = f_.at_value(work.back()).def;
       work.pop_back();
       if (!def.valid() || ir::Info(f_.at_inst(def).op).effect != ir::Effect::kPure) continue;
       for (const ir::ValueId operand : f_.at_inst(def).operands) {
         const ir::BlockId made = f_.at_value(operand).block;
-        if (!made.valid() || !forest.Contains(loop, made.index)) continue;
-        if (!seen.emplace(&kept, loop, operand.index).second) continue;
+        if (!made.valid() || !forest.Contains(escape.loop, made.index) || kept[operand.index]) continue;
         kept[operand.index] = true;
         work.push_back(operand);
       }
     }
-  };
+  }
+}
+
+void CollapseValues::KeepApartWhatLeavesApart() {
+  const analysis::LoopForest forest = analysis::Loops(analysis::BuildCfg(f_));
   const ir::Level lanes_meet = flat_ ? ir::Level::kBlock : ir::Level::kWarp;
   const std::vector<bool> by_lane = LeftApart(f_, uniformity_, forest, lanes_meet);
   const std::vector<bool> by_warp = LeftApart(f_, uniformity_, forest, ir::Level::kBlock);
+  std::vector<Escape> lanes, warps;
   for (const ir::Inst& inst : f_.insts) {
     if (!inst.block.valid()) continue;
     const auto use = [&](ir::ValueId value) {
       const ir::BlockId made = f_.at_value(value).block;
       if (!made.valid()) return;
+      uint32_t lane = analysis::kNoNode, warp = analysis::kNoNode;
       for (uint32_t l = forest.innermost[made.index];
            l != analysis::kNoNode && !forest.Contains(l, inst.block.index); l = forest.loops[l].parent) {
-        if (by_lane[l]) keep(value, l, per_lane_);
-        if (by_warp[l]) keep(value, l, per_warp_);
+        if (by_lane[l]) lane = l;
+        if (by_warp[l]) warp = l;
       }
+      if (lane != analysis::kNoNode) lanes.push_back({lane, value});
+      if (warp != analysis::kNoNode) warps.push_back({warp, value});
     };
     std::ranges::for_each(inst.operands, use);
     for (const ir::Edge& edge : inst.edges) std::ranges::for_each(edge.args, use);
   }
+  KeepOperandsIn(forest, std::move(lanes), per_lane_);
+  KeepOperandsIn(forest, std::move(warps), per_warp_);
 }
 
 std::optional<ir::Level> CollapseValues::SlotShape(ir::ValueId old) const {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/graph/loops.h"
 #include "analysis/regions/crossing_values.h"
 #include "analysis/values/linear_in_thread.h"
 #include "analysis/values/uniformity.h"
@@ -69,6 +70,13 @@ class CollapseValues {
   void FlushStores();
 
  private:
+  struct Escape {
+    uint32_t loop;
+    ir::ValueId value;
+  };
+  void KeepOperandsIn(const analysis::LoopForest& forest, std::vector<Escape> escapes,
+                      std::vector<bool>& kept);
+
   static constexpr uint32_t kNoSlot = ~0u;
   struct Place {
     ir::Level level;
