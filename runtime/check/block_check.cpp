@@ -198,7 +198,7 @@ void BlockCheck::Sync(const ptx2cpu_block& block, const Steps& steps) {
       if (whole) return clock_.ArriveAtBlock();
       return each([&](uint32_t thread) { clock_.ArriveAtCounted(thread, steps.a); });
     case PTX2CPU_SYNC_BLOCK_LEAVE:
-      if (whole) return each([&](uint32_t thread) { clock_.LeaveBlock(thread); });
+      if (whole) return clock_.LeaveBlock(steps.thread, steps.lanes);
       return each([&](uint32_t thread) { clock_.LeaveCounted(thread, steps.a); });
     case PTX2CPU_SYNC_WARP_ARRIVE:
       return clock_.ArriveAtWarp(steps.thread, steps.lanes);
@@ -220,15 +220,17 @@ void BlockCheck::Sync(const ptx2cpu_block& block, const Steps& steps) {
 // A warp operation that names all lanes is one for the whole warp, whose lanes may come in several parts.
 void BlockCheck::LeaveWarp(const Steps& steps) {
   const bool whole = steps.a == ~0u && (steps.step & PTX2CPU_SYNC_CONVERGED) == 0;
-  uint32_t known = ~0u;  // warp
-  for (uint64_t rest = steps.lanes; rest != 0; rest &= rest - 1) {
-    const uint32_t thread = steps.thread + static_cast<uint32_t>(std::countr_zero(rest));
+  for (uint64_t rest = steps.lanes; rest != 0;) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    const uint32_t thread = steps.thread + lane;
     if (!whole) {
       clock_.LeaveWarp(thread, steps.a);
-    } else if (known != thread / kLanes) {
-      known = thread / kLanes;
-      clock_.LeaveWholeWarp(thread);
+      rest &= rest - 1;
+      continue;
     }
+    clock_.LeaveWholeWarp(thread);
+    const uint32_t next = lane + kLanes - thread % kLanes;  // the first lane of another warp
+    rest = next < 64 ? rest >> next << next : 0;
   }
 }
 

@@ -88,8 +88,7 @@ class BlockCheck {
   void EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines,
                  uint64_t owner);
   static uint16_t ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift);
-  Row RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift,
-            uint16_t words) const;
+  Row RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift) const;
   void CheckRaces(const AccessSite& site, const Target& target);
   void EnterPages(const AccessSite& site, const Target& target, CellAccess access);
   void EnterWords(const AccessSite& site, const Target& target, CellAccess access, uint64_t from, uint64_t to,

@@ -93,12 +93,11 @@ void BlockCheck::EnterWords(const AccessSite& site, const Target& target, CellAc
                             uint64_t to, Lines& lines, uint64_t owner) {
   bool raced = false;
   for (uint64_t n = from / kBytesOfLine; n * kBytesOfLine < to; ++n) {
-    Line& line = lines.At(n, owner);
-    if (!line.has_cells && from % 4 == 0 && to % 4 == 0 && !access.lockstep) {
+    if (!lines.At(n, owner).has_cells && from % 4 == 0 && to % 4 == 0 && !access.lockstep) {
       const ThreadGroup me = clock_.GroupOf(site.thread, site.thread);
-      const Row row =
-          RowOf(site, me, static_cast<int32_t>(site.thread), kOneThread, WordsIn(n, from / 4, to / 4));
-      if (me.at_once && EnterRow(line, {row, me, access.writes}, clock_)) continue;
+      const Row row = RowOf(site, me, static_cast<int32_t>(site.thread), kOneThread);
+      if (me.at_once && lines.EnterRow(n, {row, me, WordsIn(n, from / 4, to / 4), access.writes}, clock_))
+        continue;
     }
     Cell* const cells = lines.CellsOf(n);
     for (uint64_t word = std::max(n * kWordsOfLine, from / 4); word < (n + 1) * kWordsOfLine && word * 4 < to;
@@ -113,17 +112,16 @@ void BlockCheck::EnterWords(const AccessSite& site, const Target& target, CellAc
   }
 }
 
-Row BlockCheck::RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift,
-                      uint16_t words) const {
-  const bool strong = (site.form & PTX2CPU_ACCESS_STRONG) != 0;
-  return {clock_.block(), threads.epoch, clock_.time(), site.ptx_line, thread, words, shift, strong};
+Row BlockCheck::RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread,
+                      uint8_t shift) const {
+  const uint32_t strong = (site.form & PTX2CPU_ACCESS_STRONG) != 0 ? 1 : 0;
+  return {clock_.block(), threads.epoch, clock_.time(), thread, site.ptx_line, shift, strong};
 }
 
 namespace {
 
-// The same accesses as a sequence, if active lanes' addresses are one.
+// The same accesses as a sequence, if active lanes' addresses are one. They have addresses.
 std::optional<Accesses> AsRow(const Accesses& accesses) {
-  if (accesses.addresses == nullptr) return accesses;
   const auto first = static_cast<uint32_t>(std::countr_zero(accesses.lanes));
   const uint64_t others = accesses.lanes & (accesses.lanes - 1);
   Accesses row = accesses;
@@ -131,7 +129,7 @@ std::optional<Accesses> AsRow(const Accesses& accesses) {
   if (others != 0) {
     const auto second = static_cast<uint32_t>(std::countr_zero(others));
     const auto way = static_cast<int64_t>(accesses.addresses[second] - accesses.addresses[first]);
-    row.stride = way / (second - first);
+    row.stride = second - first == 1 ? way : way / (second - first);  // a division takes long
   }
   row.first = accesses.addresses[first] - static_cast<uint64_t>(row.stride * first);
   for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
@@ -151,9 +149,13 @@ bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
   const uint32_t bytes = given.bytes;
   const bool is_size = bytes == 4 || bytes == 8 || bytes == 16;
   if (Wants(PTX2CPU_CHECKS_INIT) || (given.form & kOthers) != 0 || !is_size) return false;
-  const std::optional<Accesses> row = AsRow(given);
-  if (!row || (row->stride != 0 && row->stride != bytes)) return false;
-  const Accesses& accesses = *row;
+  std::optional<Accesses> made;
+  if (given.addresses != nullptr) {
+    made = AsRow(given);
+    if (!made) return false;
+  }
+  const Accesses& accesses = made ? *made : given;
+  if (accesses.stride != 0 && accesses.stride != bytes) return false;
   const auto first = static_cast<uint32_t>(std::countr_zero(accesses.lanes)),
              last = 63 - static_cast<uint32_t>(std::countl_zero(accesses.lanes));
   const uint64_t address = accesses.AddressOf(first);
@@ -209,17 +211,17 @@ void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to
   const auto shift = static_cast<uint8_t>(std::countr_zero(words_each));
   const auto begin = static_cast<int64_t>(start) / 4;  // in words; a multiple of each thread's
   for (uint64_t n = from / kBytesOfLine; n * kBytesOfLine < to; ++n) {
-    Line& line = lines.At(n, owner);
+    const bool has_cells = lines.At(n, owner).has_cells;
     uint16_t words = WordsIn(n, from / 4, to / 4);
     const auto line_begin = static_cast<int64_t>(n * kWordsOfLine);
     if (is_row) words &= ActiveWords(accesses.lanes >> first, line_begin - begin, shift);
     const bool is_one = accesses.stride == 0;
     const auto thread = static_cast<int32_t>(threads.first) +
                         (is_one ? 0 : static_cast<int32_t>((line_begin - begin) >> shift));
-    const RowAccess access{RowOf(whole, threads, thread, is_one ? kOneThread : shift, words), threads,
-                           whole.Writes()};
     if (words == 0) continue;
-    if (!line.has_cells && (is_row ? EnterRow(line, access, clock_) : EnterReadOfAll(line, access, clock_)))
+    const RowAccess access{RowOf(whole, threads, thread, is_one ? kOneThread : shift), threads, words,
+                           whole.Writes()};
+    if (!has_cells && (is_row ? lines.EnterRow(n, access, clock_) : lines.EnterReadOfAll(n, access, clock_)))
       continue;
     EnterEach(entering, std::max(from, n * kBytesOfLine), std::min(to, (n + 1) * kBytesOfLine), start, lines,
               owner);
@@ -228,6 +230,10 @@ void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to
 
 // The words of a line of which the threads are active: word 0 of the line is word `offset` of the row.
 uint16_t BlockCheck::ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift) {
+  if (const int64_t lane = offset >> shift; lane >= 0 && lane < 64) {
+    const uint64_t all = (uint64_t{1} << (kWordsOfLine >> shift)) - 1;
+    if ((lanes >> lane & all) == all) return 0xffff;
+  }
   uint16_t words = 0;
   for (uint32_t word = 0; word < kWordsOfLine; word += 1u << shift) {
     const int64_t lane = (offset + word) >> shift;

@@ -39,8 +39,25 @@ void BlockClock::NeedState() {
   for (auto& turns : counted_) turns = {};
 }
 
+void BlockClock::LeaveBlock(uint32_t first, uint64_t lanes) {
+  const auto leave = [this](uint32_t thread) {
+    const uint32_t passed = ++epochs_[thread];
+    known_epochs_[thread] = std::max(known_epochs_[thread], passed);
+  };
+  const auto count = static_cast<uint32_t>(std::countr_one(lanes));
+  for (uint32_t i = 0; i < count; ++i) leave(first + i);
+  if (count == 64) return;
+  for (lanes &= lanes + 1; lanes != 0; lanes &= lanes - 1)
+    leave(first + static_cast<uint32_t>(std::countr_zero(lanes)));
+}
+
 ThreadGroup BlockClock::GroupOf(uint32_t first, uint32_t last) const {
   uint32_t low = epochs_[first], high = low, least = known_epochs_[first], most = least;
+  // Mostly all of these numbers are the same.
+  uint32_t differ = 0;
+  for (uint32_t thread = first; thread <= last; ++thread)
+    differ |= (epochs_[thread] ^ low) | (known_epochs_[thread] ^ low);
+  if (differ == 0) return {first, last, true, low, low};
   for (uint32_t thread = first + 1; thread <= last; ++thread) {
     low = std::min(low, epochs_[thread]), high = std::max(high, epochs_[thread]);
     least = std::min(least, known_epochs_[thread]), most = std::max(most, known_epochs_[thread]);
@@ -105,15 +122,17 @@ void BlockClock::LeaveCounted(uint32_t thread, uint32_t barrier) {
 
 void BlockClock::ArriveAtWarp(uint32_t first, uint64_t lanes) {
   const uint32_t time = launch_->Tick();
-  for (; lanes != 0; lanes &= lanes - 1)
+  const auto count = static_cast<uint32_t>(std::countr_one(lanes));
+  std::fill_n(arrivals_.begin() + first, count, time);
+  if (count == 64) return;
+  for (lanes &= lanes + 1; lanes != 0; lanes &= lanes - 1)
     arrivals_[first + static_cast<uint32_t>(std::countr_zero(lanes))] = time;
 }
 
 void BlockClock::LeaveWholeWarp(uint32_t thread) {
   most_known_ = std::max(most_known_, launch_->time);
   const uint32_t first = thread / kLanes * kLanes;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    common_[first + lane] = std::max(common_[first + lane], arrivals_[first + lane]);
+  std::copy_n(arrivals_.begin() + first, kLanes, common_.begin() + first);  // which only grow
 }
 
 void BlockClock::LeaveWarp(uint32_t thread, uint32_t membermask) {

@@ -90,10 +90,7 @@ class BlockClock {
 
   // Barriers of the whole block.
   void ArriveAtBlock() { launch_->Tick(); }
-  void LeaveBlock(uint32_t thread) {
-    const uint32_t passed = ++epochs_[thread];
-    known_epochs_[thread] = std::max(known_epochs_[thread], passed);
-  }
+  void LeaveBlock(uint32_t first, uint64_t lanes);  // threads first + i, for each bit i of lanes
   void ArriveAtCounted(uint32_t thread, uint32_t barrier);
   void LeaveCounted(uint32_t thread, uint32_t barrier);
   // Threads first + i, for each bit i of lanes, at one time.

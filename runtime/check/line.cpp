@@ -13,24 +13,24 @@ bool IsOrdered(const Row& known, const RowAccess& access, const BlockClock& cloc
          clock.IsOrderedForAll(known.block, known.epoch, known.time, access.threads);
 }
 
-bool IsFreeOf(const Line& line, Line::Set set, const RowAccess& access, const BlockClock& clock) {
+}  // namespace
+
+bool Lines::IsFreeOf(size_t n, Line::Set set, const RowAccess& access, const BlockClock& clock) const {
   for (size_t i = 0; i < 2; ++i) {
-    const Row& row = line.rows[set][i];
-    if ((line.words[set][i] & access.row.words) != 0 && !(row.strong && access.row.strong) &&
-        !IsOrdered(row, access, clock))
-      return false;
+    if ((lines_[n].words[set][i] & access.words) == 0) continue;
+    const Row& row = RowOf(n, set, i);
+    if (!(row.strong && access.row.strong) && !IsOrdered(row, access, clock)) return false;
   }
   return true;
 }
 
 // Where Cell's rule puts the reads: in place 0 or 1, or neither for all of them.
-enum class Place : uint8_t { kFirst, kSecond, kMixed };
-Place PlaceOf(const Line& line, const RowAccess& access, const BlockClock& clock) {
+Lines::Place Lines::PlaceOf(size_t n, const RowAccess& access, const BlockClock& clock) const {
   uint16_t ordered = 0, unordered = 0;
   for (size_t i = 0; i < 2; ++i) {
-    const Row& row = line.rows[Line::kFirstRead][i];
-    const uint16_t words = line.words[Line::kFirstRead][i];
-    if ((words & access.row.words) == 0) continue;
+    const uint16_t words = lines_[n].words[Line::kFirstRead][i];
+    if ((words & access.words) == 0) continue;
+    const Row& row = RowOf(n, Line::kFirstRead, i);
     if (IsOrdered(row, access, clock)) {
       ordered |= words;
     } else {
@@ -41,72 +41,86 @@ Place PlaceOf(const Line& line, const RowAccess& access, const BlockClock& clock
       unordered |= words;
     }
   }
-  if ((unordered & access.row.words) == 0) return Place::kFirst;
-  return (access.row.words & ~unordered) == 0 && (ordered & access.row.words) == 0 ? Place::kSecond
-                                                                                   : Place::kMixed;
+  if ((unordered & access.words) == 0) return Place::kFirst;
+  return (access.words & ~unordered) == 0 && (ordered & access.words) == 0 ? Place::kSecond : Place::kMixed;
 }
 
-}  // namespace
-
-bool Line::CanTake(Set set, const Row& row) const {
+bool Lines::CanTake(size_t n, Line::Set set, const Row& row, uint16_t words) const {
   for (size_t i = 0; i < 2; ++i) {
-    if ((words[set][i] & ~row.words) == 0 || rows[set][i].IsOneWith(row)) return true;
+    if ((lines_[n].words[set][i] & ~words) == 0 || RowOf(n, set, i).IsOneWith(row)) return true;
   }
   return false;
 }
 
-void Line::Take(Set set, const Row& row) {
-  auto& known = words[set];
-  for (uint16_t& of : known) of &= static_cast<uint16_t>(~row.words);
+void Lines::Take(size_t n, Line::Set set, const Row& row, uint16_t words) {
+  auto& known = lines_[n].words[set];
+  for (uint16_t& of : known) of &= static_cast<uint16_t>(~words);
   for (size_t i = 0; i < 2; ++i) {
-    if (known[i] == 0 || !rows[set][i].IsOneWith(row)) continue;
-    known[i] |= row.words;
+    if (known[i] == 0 || !RowOf(n, set, i).IsOneWith(row)) continue;
+    known[i] |= words;
     return;
   }
   const size_t place = known[0] == 0 ? 0 : 1;
-  known[place] = row.words;
-  rows[set][place] = row;
+  known[place] = words;
+  if (IsInLine(set, place)) {
+    lines_[n].rows[set] = row;
+    return;
+  }
+  if (more_.empty()) more_.resize(lines_.size());
+  more_[n][IndexOf(set, place)] = row;
 }
 
-bool EnterRow(Line& line, const RowAccess& access, const BlockClock& clock) {
-  if (!IsFreeOf(line, Line::kWrite, access, clock)) return false;
+bool Lines::EnterRow(size_t n, const RowAccess& access, const BlockClock& clock) {
+  const Line& line = lines_[n];
+  const uint16_t words = access.words;
+  // The same access again, of a line in which rows have shown that nothing raced since.
+  if (!access.writes && Has(n, Line::kFirstRead, 0, access.row, words)) return true;
+  if (!IsFreeOf(n, Line::kWrite, access, clock)) return false;
   Line::Set set = Line::kWrite;
   if (access.writes) {
-    if (!IsFreeOf(line, Line::kFirstRead, access, clock) || !IsFreeOf(line, Line::kSecondRead, access, clock))
+    if (!IsFreeOf(n, Line::kFirstRead, access, clock) || !IsFreeOf(n, Line::kSecondRead, access, clock))
       return false;
+  } else if (((line.words[Line::kFirstRead][0] | line.words[Line::kFirstRead][1]) & words) == 0) {
+    set = Line::kFirstRead;
   } else {
-    const Place place = PlaceOf(line, access, clock);
+    const Place place = PlaceOf(n, access, clock);
     if (place == Place::kMixed) return false;
     set = place == Place::kFirst ? Line::kFirstRead : Line::kSecondRead;
   }
-  if (!line.CanTake(set, access.row)) return false;
-  line.Take(set, access.row);
+  if (!CanTake(n, set, access.row, words)) return false;
+  Take(n, set, access.row, words);
   return true;
 }
 
 // One after the other, the first thread's read stays in the first place, and of the others the last one's in
 // the second.
-bool EnterReadOfAll(Line& line, const RowAccess& access, const BlockClock& clock) {
-  if (!IsFreeOf(line, Line::kWrite, access, clock)) return false;
+bool Lines::EnterReadOfAll(size_t n, const RowAccess& access, const BlockClock& clock) {
+  const uint16_t words = access.words;
   Row first = access.row, last = access.row;
   first.thread = static_cast<int32_t>(access.threads.first);
   last.thread = static_cast<int32_t>(access.threads.last);
   first.shift = last.shift = kOneThread;
+  if (Has(n, Line::kFirstRead, 0, first, words) && Has(n, Line::kSecondRead, 0, last, words)) return true;
+  if (!IsFreeOf(n, Line::kWrite, access, clock)) return false;
   for (size_t i = 0; i < 2; ++i) {
-    const Row& known = line.rows[Line::kFirstRead][i];
-    if ((line.words[Line::kFirstRead][i] & first.words) != 0 && !known.HasThreadsOf(first) &&
+    if ((lines_[n].words[Line::kFirstRead][i] & words) == 0) continue;
+    const Row& known = RowOf(n, Line::kFirstRead, i);
+    if (!known.HasThreadsOf(first) &&
         !clock.IsOrderedForAll(known.block, known.epoch, known.time, access.threads))
       return false;
   }
-  if (!line.CanTake(Line::kFirstRead, first) || !line.CanTake(Line::kSecondRead, last)) return false;
-  line.Take(Line::kFirstRead, first);
-  line.Take(Line::kSecondRead, last);
+  if (!CanTake(n, Line::kFirstRead, first, words) || !CanTake(n, Line::kSecondRead, last, words))
+    return false;
+  Take(n, Line::kFirstRead, first, words);
+  Take(n, Line::kSecondRead, last, words);
   return true;
 }
 
 void Lines::Resize(size_t words) {
   const size_t count = (words + kWordsOfLine - 1) / kWordsOfLine;
-  if (lines_.size() < count) lines_.resize(count);
+  if (lines_.size() >= count) return;
+  lines_.resize(count);
+  if (!more_.empty()) more_.resize(count);
 }
 
 Cell* Lines::CellsOf(size_t n) {
@@ -120,7 +134,8 @@ Cell* Lines::CellsOf(size_t n) {
     for (size_t i = 0; i < 2; ++i) {
       for (uint32_t rest = line.words[set][i]; rest != 0; rest &= rest - 1) {
         const auto word = static_cast<uint32_t>(std::countr_zero(rest));
-        enter(cells[word], line.rows[set][i].StampOf(word), line.rows[set][i].strong);
+        const Row& row = RowOf(n, set, i);
+        enter(cells[word], row.StampOf(word), row.strong != 0);
       }
     }
   };

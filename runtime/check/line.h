@@ -14,14 +14,15 @@ namespace ptx2cpu::rt::check {
 inline constexpr uint32_t kWordsOfLine = 16, kBytesOfLine = 64;
 inline constexpr uint8_t kOneThread = 4;  // shift of a row in which one thread accesses all words
 
-// Accesses of whole words at one time by one instruction: of word w by thread `thread` + (w >> shift).
+// Accesses of whole words at one time by one instruction: of word w by thread `thread` + (w >> shift). 20
+// bytes.
 struct Row {
   uint32_t block = 0;  // as in Stamp
-  uint32_t epoch = 0, time = 0, ptx_line = 0;
+  uint32_t epoch = 0, time = 0;
   int32_t thread = 0;
-  uint16_t words = 0;  // a bit for each word, of an access; Line has those of its rows
-  uint8_t shift = 0;
-  bool strong = false;
+  uint32_t ptx_line : 22 = 0;
+  uint32_t shift : 3 = 0;
+  uint32_t strong : 1 = 0;
 
   Stamp StampOf(uint32_t word) const {
     return {block, static_cast<uint32_t>(thread + static_cast<int32_t>(word >> shift)), ptx_line, epoch,
@@ -37,34 +38,28 @@ struct Row {
   }
 };
 
-// Three sets of rows, with at most one access of each word. Which words they have comes first, so that a line
-// that is only written is one of the processor's in the shadow too.
+// Three sets of rows, with at most one access of each word. What most lines need is here, and one line of the
+// processor's: the shadow of memory that a kernel goes through once is gone through as well. Lines has the
+// other rows.
 struct alignas(64) Line {
   enum Set : uint8_t { kWrite, kFirstRead, kSecondRead, kSets };  // as in Cell
-  using Rows = std::array<Row, 2>;
 
-  uint64_t owner = 0;  // whose accesses these are: others' count for nothing
-  std::array<std::array<uint16_t, 2>, kSets> words = {};
+  uint64_t owner = 0;                                  // whose accesses these are: others' count for nothing
+  std::array<std::array<uint16_t, 2>, kSets> words{};  // of each row, a bit for each
   bool has_cells = false;
-  std::array<Rows, kSets> rows;
+  std::array<Row, 2> rows;  // the first write, the first of the first reads
 
   void Clear(uint64_t whose) { owner = whose, words = {}, has_cells = false; }
-  bool CanTake(Set set, const Row& row) const;
-  void Take(Set set, const Row& row);  // in place of what its words had
 };
+static_assert(sizeof(Line) == kBytesOfLine);
 
 // An access of words by threads of the running block.
 struct RowAccess {
   Row row;
   ThreadGroup threads;
+  uint16_t words = 0;  // a bit for each
   bool writes = false;
 };
-
-// Enters a row where rows describe the line afterwards and it is sure that nothing races; else nothing is
-// changed.
-bool EnterRow(Line& line, const RowAccess& access, const BlockClock& clock);
-// The same for reads of all the words by each of two or more threads.
-bool EnterReadOfAll(Line& line, const RowAccess& access, const BlockClock& clock);
 
 // Shadow of a stretch of memory: its lines, and cells once a line needs them.
 class Lines {
@@ -76,11 +71,34 @@ class Lines {
     if (line.owner != owner) line.Clear(owner);
     return line;
   }
+  // Enters a row in line n where rows describe the line afterwards and it is sure that nothing races; else
+  // nothing is changed.
+  bool EnterRow(size_t n, const RowAccess& access, const BlockClock& clock);
+  // The same for reads of all the words by each of two or more threads.
+  bool EnterReadOfAll(size_t n, const RowAccess& access, const BlockClock& clock);
   // The cells of a line, which from now on has them.
   Cell* CellsOf(size_t n);
 
  private:
+  using MoreRows = std::array<Row, 4>;
+  enum class Place : uint8_t { kFirst, kSecond, kMixed };
+  static bool IsInLine(Line::Set set, size_t i) { return i == 0 && set != Line::kSecondRead; }
+  static size_t IndexOf(Line::Set set, size_t i) { return set == Line::kSecondRead ? 2 + i : set; }
+  // Row i of a set, which has words.
+  const Row& RowOf(size_t n, Line::Set set, size_t i) const {
+    return IsInLine(set, i) ? lines_[n].rows[set] : more_[n][IndexOf(set, i)];
+  }
+  // The line's row i of the set is this one, for all of these words.
+  bool Has(size_t n, Line::Set set, size_t i, const Row& row, uint16_t words) const {
+    return (words & ~lines_[n].words[set][i]) == 0 && RowOf(n, set, i).IsOneWith(row);
+  }
+  bool IsFreeOf(size_t n, Line::Set set, const RowAccess& access, const BlockClock& clock) const;
+  Place PlaceOf(size_t n, const RowAccess& access, const BlockClock& clock) const;
+  bool CanTake(size_t n, Line::Set set, const Row& row, uint16_t words) const;
+  void Take(size_t n, Line::Set set, const Row& row, uint16_t words);  // in place of what its words had
+
   std::vector<Line> lines_;
+  std::vector<MoreRows> more_;  // none until a line needs them
   std::vector<Cell> cells_;
 };
 

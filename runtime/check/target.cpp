@@ -34,14 +34,19 @@ bool Inside(const uint8_t* base, uint64_t extent, uint64_t address) {
   return base != nullptr && address - reinterpret_cast<uint64_t>(base) < extent;
 }
 
-bool InAllocation(uint64_t address, uint64_t bytes, MemoryRange& holder) {
-  if (!source.memory.find) return true;
-  const uint64_t version = source.version();
+bool InRecentAllocation(uint64_t address, uint64_t bytes, uint64_t version, MemoryRange& holder) {
   for (const Recent& known : recent) {
     if (known.version != version || !Holds(known.range, address, bytes)) continue;
     holder = known.range;
     return true;
   }
+  return false;
+}
+
+bool InAllocation(uint64_t address, uint64_t bytes, MemoryRange& holder) {
+  if (!source.memory.find) return true;
+  const uint64_t version = source.version();
+  if (InRecentAllocation(address, bytes, version, holder)) return true;
   const auto range = source.memory.find(address);
   if (!range) return false;
   recent[next_recent++ % 4] = {version, *range};
@@ -74,6 +79,10 @@ bool IsKnown(const LaunchCheck& launch, const AccessSite& site, MemoryRange& hol
 Target OfReal(const LaunchCheck& launch, const AccessSite& site) {
   const ptx2cpu_block& block = site.block;
   const uint64_t address = site.address;
+  // Most accesses. Windows and blocks of the device's heap lie in no allocation of the source.
+  if (MemoryRange holder;
+      source.memory.find && InRecentAllocation(address, site.bytes, source.version(), holder))
+    return {Target::Memory::kGlobal, address, 0, true, holder};
   if (Inside(block.shared, block.shared_bytes, address)) {
     Target target = InWindow(Target::Memory::kShared, block.shared, block.shared_bytes,
                              address - reinterpret_cast<uint64_t>(block.shared), site.bytes);

@@ -1,0 +1,128 @@
+// Rows of a line say what a cell for each word says: random accesses of a block, entered in both.
+#include "runtime/check/line.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+using namespace ptx2cpu::rt::check;
+
+namespace {
+
+constexpr uint32_t kBlockThreads = 64;
+
+bool Same(const Stamp& a, const Stamp& b) {
+  return a.block == b.block && a.thread == b.thread && a.ptx_line == b.ptx_line && a.epoch == b.epoch &&
+         a.time == b.time;
+}
+
+bool Same(const Cell& a, const Cell& b) {
+  bool same = Same(a.write, b.write) && a.write_bytes == b.write_bytes && a.write_strong == b.write_strong;
+  for (size_t i = 0; i < 2; ++i)
+    same &= Same(a.reads[i], b.reads[i]) && a.read_bytes[i] == b.read_bytes[i] &&
+            a.read_strong[i] == b.read_strong[i];
+  return same;
+}
+
+// One line of memory, known in two ways.
+class TwoShadows {
+ public:
+  explicit TwoShadows(uint32_t seed) : random_(seed) {
+    lines_.Resize(kWordsOfLine);
+    clock_.Begin(launch_, ++block_, kBlockThreads);
+  }
+
+  void Step() {
+    const uint32_t what = Below(40);
+    if (what == 0) return clock_.Begin(launch_, ++block_, kBlockThreads);
+    if (what < 4) {
+      clock_.ArriveAtBlock();
+      clock_.LeaveBlock(0, ~uint64_t{0} >> 32);
+      if (Below(2) == 0) Access();
+      return clock_.LeaveBlock(32, ~uint64_t{0} >> 32);
+    }
+    if (what == 4) {
+      const uint32_t first = Below(2) * kLanes;
+      clock_.ArriveAtWarp(first, ~uint64_t{0} >> 32);
+      return clock_.LeaveWholeWarp(first);
+    }
+    Access();
+  }
+
+  uint32_t rows() const { return rows_; }
+
+ private:
+  uint32_t Below(uint32_t end) { return static_cast<uint32_t>(random_() % end); }
+
+  void Access() {
+    const bool writes = Below(3) == 0, strong = Below(8) == 0, is_one = !writes && Below(4) == 0;
+    const uint32_t shift = is_one ? 0 : Below(3), words_each = 1u << shift;
+    const uint32_t count = is_one ? 2 + Below(15) : 1 + Below(kWordsOfLine >> shift);
+    const uint32_t word =
+        is_one ? Below(kWordsOfLine) : Below((kWordsOfLine >> shift) - count + 1) * words_each;
+    const uint32_t thread = Below(4) * 16, ptx_line = 1 + Below(3);
+    bool free = true;
+    for (uint32_t i = 0; i < count; ++i) {
+      for (uint32_t w = 0; w < words_each; ++w) {
+        Conflict conflict;
+        free &= Enter(cells_[word + (is_one ? 0 : i * words_each) + w],
+                      {clock_.Now(thread + i, ptx_line), 15, writes, strong, false}, clock_, conflict);
+      }
+    }
+    const ThreadGroup threads = clock_.GroupOf(thread, thread + count - 1);
+    const Line& line = lines_.At(0, owner_);
+    if (!line.has_cells && threads.at_once) {
+      RowAccess access;
+      access.threads = threads;
+      access.writes = writes;
+      access.words = static_cast<uint16_t>(((1u << (is_one ? 1 : count * words_each)) - 1) << word);
+      access.row = {
+          block_,          threads.epoch,
+          clock_.time(),   static_cast<int32_t>(thread) - (is_one ? 0 : static_cast<int32_t>(word >> shift)),
+          ptx_line,        is_one ? kOneThread : shift,
+          strong ? 1u : 0u};
+      if (is_one ? lines_.EnterReadOfAll(0, access, clock_) : lines_.EnterRow(0, access, clock_)) {
+        CHECK(free);
+        ++rows_;
+        return;
+      }
+    }
+    Compare(is_one, word, words_each, count, {clock_.Now(thread, ptx_line), 15, writes, strong, false});
+  }
+
+  // The line's cells, with the access entered too, are the others. Then it has none again.
+  void Compare(bool is_one, uint32_t word, uint32_t words_each, uint32_t count, const CellAccess& first) {
+    Cell* const cells = lines_.CellsOf(0);
+    for (uint32_t i = 0; i < count; ++i) {
+      for (uint32_t w = 0; w < words_each; ++w) {
+        CellAccess access = first;
+        access.stamp = clock_.Now(first.stamp.thread + i, first.stamp.ptx_line);
+        Conflict conflict;
+        Enter(cells[word + (is_one ? 0 : i * words_each) + w], access, clock_, conflict);
+      }
+    }
+    for (uint32_t i = 0; i < kWordsOfLine; ++i) CHECK(Same(cells[i], cells_[i]));
+    if (Below(4) != 0) return;
+    ++owner_;
+    for (Cell& cell : cells_) cell = {};
+  }
+
+  std::minstd_rand random_;
+  LaunchClock launch_;
+  BlockClock clock_;
+  Lines lines_;
+  Cell cells_[kWordsOfLine];
+  uint64_t owner_ = 1;
+  uint32_t block_ = 0, rows_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("rows of a line hold what cells of its words hold") {
+  uint32_t rows = 0;
+  for (uint32_t seed = 1; seed <= 50; ++seed) {
+    TwoShadows shadows(seed);
+    for (uint32_t step = 0; step < 400; ++step) shadows.Step();
+    rows += shadows.rows();
+  }
+  CHECK(rows > 1000);  // accesses that were entered as rows
+}
