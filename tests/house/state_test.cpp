@@ -63,7 +63,7 @@ std::set<std::string> InSources() {
 
 // Rows "| `file` | `variable`, `variable` | reason |"; files of runtime/ are named from there.
 std::set<std::string> InTable() {
-  const std::regex row("^\\| `([\\w/.]+\\.(?:cpp|h))` \\| ([^|]+) \\| ([^|]+) \\|$"), name("`(\\w+)`");
+  const std::regex row("^\\| `([\\w/.-]+\\.(?:cpp|h))` \\| ([^|]+) \\| ([^|]+) \\|$"), name("`(\\w+)`");
   std::ifstream in(kRoot / "runtime/README.md");
   std::set<std::string> named;
   bool state = false;
