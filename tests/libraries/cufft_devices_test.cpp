@@ -137,35 +137,57 @@ TEST_CASE("cufftXt: input in slabs of x, output in slabs of y, and back") {
   }
 }
 
-TEST_CASE("cufftXt: a line's output is in strings, a substring of each on every device") {
-  for (const int size : {32, 256, 127, 600}) {
-    const int devices = GENERATE(2, 3);
-    std::vector<C> input = RandomValues(static_cast<size_t>(size), 2), result(input.size());
+// As an H200 reports them: the number of devices, the size, factors and lengths of substrings as powers of 2.
+struct Line {
+  int devices, size, first, substring;
+};
+constexpr Line kLines[] = {{2, 6, 4, 3},  {4, 6, 4, 2},    {16, 6, 4, 0},   {2, 7, 4, 1},   {4, 7, 4, 2},
+                           {8, 7, 4, 1},  {2, 10, 6, 3},   {4, 10, 6, 2},   {8, 12, 8, 5},  {16, 12, 8, 4},
+                           {8, 13, 8, 3}, {16, 15, 10, 6}, {16, 16, 10, 4}, {2, 17, 11, 8}, {4, 20, 12, 8}};
+
+TEST_CASE("cufftXt: a line's output is in strings, substrings of which are on every device") {
+  for (const Line& line : kLines) {
+    const int size = 1 << line.size, first = 1 << line.first, devices = line.devices;
+    CAPTURE(size, devices);
     const cufftHandle plan = NewPlan({size}, CUFFT_Z2Z, 1, devices);
     cufftXt1dFactors factors{};
     REQUIRE(Cufft().Call("cufftXtQueryPlan", plan, static_cast<void*>(&factors), CUFFT_QUERY_1D_FACTORS) ==
             0);
     CHECK(factors.size == size);
-    CHECK(factors.stringCount * factors.stringLength == size);
-    CHECK(factors.factor1 * factors.factor2 == size);
-    CHECK(factors.substringLength == (factors.stringLength + devices - 1) / devices);
-    if (size == 256) {
-      CHECK(factors.stringLength == 16);
-      CHECK(factors.stringMask == 15);
-      CHECK(factors.stringShift == 4);
+    CHECK(factors.factor1 == first);
+    CHECK(factors.factor2 == size / first);
+    CHECK(factors.substringLength == 1 << line.substring);
+    CHECK(factors.stringLength == factors.substringLength * factors.factor2);
+    CHECK(factors.stringCount == size / factors.stringLength);
+    CHECK(factors.stringMask == factors.stringLength - 1);
+    CHECK(factors.substringShift == line.substring);
+    // A device has a range of the first factor's index, in chunks.
+    std::vector<size_t> order;
+    const int range = first / devices, chunk = 1 << line.substring;
+    for (int begin = 0; begin < first; begin += chunk) {
+      if (begin % range + chunk > range) FAIL("a chunk is in two ranges");
+      for (int b = 0; b < size / first; ++b) {
+        for (int a = begin; a < begin + chunk; ++a) order.push_back(static_cast<size_t>(a + first * b));
+      }
     }
+    const auto shuffle = [&](const std::vector<C>& values) {
+      std::vector<C> result;
+      for (const size_t place : order) result.push_back(values[place]);
+      return result;
+    };
+    std::vector<C> input = RandomValues(static_cast<size_t>(size), 2), result(input.size());
     cudaLibXtDesc* const array = NewArray(plan, CUFFT_XT_FORMAT_INPLACE);
     Copy(plan, array, input.data(), CUFFT_COPY_HOST_TO_DEVICE);
     CHECK(Parts(*array) == input);
     REQUIRE(Cufft().Call("cufftXtExecDescriptorZ2Z", plan, array, array, CUFFT_FORWARD) == 0);
     const std::vector<C> expected = OnOne({size}, CUFFT_Z2Z, 1, input, -1);
-    CheckSame(Parts(*array), Shuffle(expected, factors.stringCount, factors.stringLength, devices));
+    CheckSame(Parts(*array), shuffle(expected));
     Copy(plan, result.data(), array, CUFFT_COPY_DEVICE_TO_HOST);
     CheckSame(result, expected);
     // Input in that order has output in the natural one.
     cudaLibXtDesc* const shuffled = NewArray(plan, CUFFT_XT_FORMAT_1D_INPUT_SHUFFLED);
     Copy(plan, shuffled, input.data(), CUFFT_COPY_HOST_TO_DEVICE);
-    CHECK(Parts(*shuffled) == Shuffle(input, factors.stringCount, factors.stringLength, devices));
+    CHECK(Parts(*shuffled) == shuffle(input));
     Execute(plan, shuffled, shuffled, CUFFT_FORWARD);
     CheckSame(Parts(*shuffled), expected);
     for (cudaLibXtDesc* each : {array, shuffled}) CHECK(Cufft().Call("cufftXtFree", each) == 0);
@@ -243,9 +265,8 @@ TEST_CASE("cufftXt: wrong arguments have the documented result") {
   const auto make = [&](int size, cufftType type) {
     return Cufft().Call("cufftMakePlan1d", plan, size, type, 1, work.data());
   };
-  CHECK(make(31, CUFFT_C2C) == CUFFT_INVALID_SIZE);
-  CHECK(make(131, CUFFT_C2C) == CUFFT_INVALID_SIZE);
-  CHECK(make(64, CUFFT_R2C) == CUFFT_NOT_SUPPORTED);
+  for (const int size : {31, 32, 96, 131}) CHECK(make(size, CUFFT_C2C) == CUFFT_INVALID_SIZE);  // as recorded
+  CHECK(make(64, CUFFT_R2C) == CUFFT_INVALID_SIZE);
   cudaLibXtDesc *array = nullptr, *other = nullptr;
   CHECK(Cufft().Call("cufftXtMalloc", plan, &array, CUFFT_XT_FORMAT_INPLACE) == CUFFT_INVALID_PLAN);
   REQUIRE(make(64, CUFFT_C2C) == 0);

@@ -237,13 +237,15 @@ cufftResult cufftXtQueryPlan(cufftHandle handle, void* queryStruct, cufftXtQuery
   if (plan->shape().sizes.size() != 1 || plan->shape().batch > 1) return CUFFT_INVALID_VALUE;
   const int64_t size = plan->shape().sizes[0];
   const auto [first, second] = FactorsOf(size);
-  const Division division{first, second, 1, 1};
-  const auto [begin, end] = division.Of(0, static_cast<int64_t>(plan->devices().size()));
+  const Division division{second, first, 1, 1, true};
+  const auto devices = static_cast<int64_t>(plan->devices().size());
   cufftXt1dFactors factors{};
   factors.size = size;
-  factors.stringCount = factors.factor1 = first;
-  factors.stringLength = factors.factor2 = second;
-  factors.substringLength = end;
+  factors.factor1 = first;
+  factors.factor2 = second;
+  factors.substringLength = division.ChunkOf(division.Of(0, devices), devices);
+  factors.stringLength = factors.substringLength * second;
+  factors.stringCount = size / factors.stringLength;
   const auto set = [](int64_t value, long long int& mask, int& shift) {
     const auto bits = static_cast<uint64_t>(value);
     if (!std::has_single_bit(bits)) return;  // masks and shifts are those of powers of 2

@@ -1,7 +1,9 @@
 #include "runtime/cuda/libraries/fft/distribution.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <iterator>
 
 namespace ptx2cpu::cufft {
 
@@ -14,12 +16,16 @@ namespace {
 template <typename Piece>
 void ForPieces(const Division& division, int64_t devices, const Piece& piece) {
   for (int64_t device = 0; device < devices; ++device) {
-    const auto [begin, end] = division.Of(device, devices);
-    const size_t bytes = static_cast<size_t>((end - begin) * division.inner) * division.element;
-    for (int64_t row = 0; row < division.outer && bytes > 0; ++row) {
-      const int64_t index = (row * division.divided + begin) * division.inner;
-      piece(static_cast<size_t>(device), static_cast<size_t>(row) * bytes,
-            static_cast<size_t>(index) * division.element, bytes);
+    const Division::Range range = division.Of(device, devices);
+    const int64_t chunk = division.ChunkOf(range, devices);
+    const size_t bytes = static_cast<size_t>(chunk * division.inner) * division.element;
+    size_t in_part = 0;
+    for (int64_t begin = range.begin; begin < range.end; begin += chunk) {
+      for (int64_t row = 0; row < division.outer; ++row) {
+        const int64_t index = (row * division.divided + begin) * division.inner;
+        piece(static_cast<size_t>(device), in_part, static_cast<size_t>(index) * division.element, bytes);
+        in_part += bytes;
+      }
     }
   }
 }
@@ -30,6 +36,10 @@ Division::Range Division::Of(int64_t device, int64_t devices) const {
   const int64_t each = divided / devices, more = divided % devices;
   const int64_t begin = device * each + std::min(device, more);
   return {begin, begin + each + (device < more)};
+}
+int64_t Division::ChunkOf(Range range, int64_t devices) const {
+  const int64_t all = range.end - range.begin;
+  return of_line && outer >= 4 * devices ? all / 4 : all;
 }
 size_t Division::Bytes(int64_t device, int64_t devices) const {
   const auto [begin, end] = Of(device, devices);
@@ -57,17 +67,30 @@ Division DivisionOf(const Shape& shape, cufftXtSubFormat format, Side side) {
   if (!IsShuffled(format)) return {1, sizes[0], count / sizes[0], element};
   if (sizes.size() == 1) {
     const auto [first, second] = FactorsOf(sizes[0]);
-    return {first, second, 1, element};
+    return {second, first, 1, element, true};
   }
   return {sizes[0], sizes[1], count / sizes[0] / sizes[1], element};
 }
 
+namespace {
+
+// The first factor of 2^6, 2^7 ... 2^26, as a power of 2 too.
+constexpr int kFirstFactor[] = {4, 4, 5, 6, 6, 7, 8, 8, 9, 10, 10, 11, 12, 12, 12, 12, 13, 14, 16, 16, 17};
+constexpr int kSmallestLine = 6, kLargestLine = kSmallestLine + static_cast<int>(std::size(kFirstFactor)) - 1;
+
+}  // namespace
+
 Factors FactorsOf(int64_t size) {
-  int64_t first = 1;
-  for (int64_t divisor = 2; divisor * divisor <= size; ++divisor) {
-    if (size % divisor == 0) first = divisor;
-  }
+  const int power = std::countr_zero(static_cast<uint64_t>(size));
+  const int64_t first = int64_t{1} << kFirstFactor[power - kSmallestLine];
   return {first, size / first};
+}
+
+bool IsDividedLine(int64_t size, int64_t devices) {
+  const auto bits = static_cast<uint64_t>(size);
+  if (!std::has_single_bit(bits) || !std::has_single_bit(static_cast<uint64_t>(devices))) return false;
+  const int power = std::countr_zero(bits);
+  return power >= kSmallestLine && power <= kLargestLine && (size != 64 || devices != 8);
 }
 
 void Gather(const Division& division, const std::vector<void*>& parts, void* whole) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/cuda/libraries/fft/distribution.h"
+
 namespace ptx2cpu::cufft {
 
 using libraries::FftDimension;
@@ -44,20 +46,16 @@ Layout Explicit(const Layout& layout, const std::vector<int64_t>& sizes, bool re
   return result;
 }
 
-// As documented, a single transform that is divided among devices has at least 32 elements in each dimension
-// and no prime factor above 127, its real form more than one dimension; elements are adjacent.
-cufftResult WrongForDevices(const Shape& shape) {
+// As recorded, a single transform that is divided among devices has at least 32 elements in each dimension,
+// and a line is one of complex numbers, a power of 2; elements are adjacent.
+cufftResult WrongForDevices(const Shape& shape, size_t devices) {
   if (!shape.in.basic || !shape.out.basic || shape.storage != Storage::kOfType) return CUFFT_NOT_SUPPORTED;
   if (shape.batch > 1) return CUFFT_SUCCESS;
-  if (RowOf(shape.type)->kind != FftKind::kComplex && shape.sizes.size() == 1) return CUFFT_NOT_SUPPORTED;
-  for (int64_t size : shape.sizes) {
-    if (size < 32) return CUFFT_INVALID_SIZE;
-    for (int64_t factor = 2; factor <= 127; ++factor) {
-      while (size % factor == 0) size /= factor;
-    }
-    if (size > 1) return CUFFT_INVALID_SIZE;
-  }
-  return CUFFT_SUCCESS;
+  const bool fits = shape.sizes.size() == 1
+                        ? RowOf(shape.type)->kind == FftKind::kComplex &&
+                              IsDividedLine(shape.sizes[0], static_cast<int64_t>(devices))
+                        : std::ranges::all_of(shape.sizes, [](int64_t size) { return size >= 32; });
+  return fits ? CUFFT_SUCCESS : CUFFT_INVALID_SIZE;
 }
 
 struct Table {
@@ -91,7 +89,7 @@ cufftResult Plan::Make(const char* function, Shape shape) {
       }))
     return CUFFT_NOT_SUPPORTED;
   if (!devices_.empty()) {
-    if (const cufftResult wrong = WrongForDevices(shape)) return wrong;
+    if (const cufftResult wrong = WrongForDevices(shape, devices_.size())) return wrong;
   }
   if (!libraries::LoadFft(RowOf(shape.type)->precision, function)) return CUFFT_SETUP_FAILED;
   shape_ = std::move(shape);
