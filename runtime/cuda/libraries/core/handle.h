@@ -15,6 +15,20 @@ Status CreateHandle(Context** handle, std::type_identity_t<Status> no_place, Sta
   return Status{};
 }
 
+// An object of the library that needs no device.
+template <typename Object, typename Status>
+Status CreateObject(Object** object, Status no_place) {
+  if (object == nullptr) return no_place;
+  *object = new Object;
+  return Status{};
+}
+template <typename Context, typename Status>
+Status DestroyHandle(Context* handle, Status no_handle) {
+  if (handle == nullptr) return no_handle;
+  delete handle;
+  return Status{};
+}
+
 // A field, unless the arguments are wrong.
 template <typename Status, typename Context, typename Value>
 Status Write(Status wrong, Context* handle, Value Context::* field, std::type_identity_t<Value> value) {

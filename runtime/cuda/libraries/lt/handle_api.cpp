@@ -1,7 +1,7 @@
 // Handles, and what the library reports of itself.
 #include "cublaslt_api.h"
 #include "runtime/cuda/libraries/blas/status.h"
-#include "runtime/cuda/libraries/core/stream_call.h"
+#include "runtime/cuda/libraries/core/handle.h"
 
 // A cublasHandle_t serves as a cublasLtHandle_t too, so nothing is read from one.
 struct ptx2cpu::cuda::cublasLtContext {};
@@ -11,15 +11,10 @@ namespace ptx2cpu::cublaslt {
 using namespace cuda;
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
-  if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  if (libraries::Begin() != CUDA_SUCCESS) return CUBLAS_STATUS_NOT_INITIALIZED;
-  *handle = new cublasLtContext;
-  return CUBLAS_STATUS_SUCCESS;
+  return libraries::CreateHandle(handle, CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_NOT_INITIALIZED);
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
-  if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  delete handle;
-  return CUBLAS_STATUS_SUCCESS;
+  return libraries::DestroyHandle(handle, CUBLAS_STATUS_INVALID_VALUE);
 }
 const char* cublasLtGetStatusName(cublasStatus_t status) { return cublas::StatusName(status); }
 const char* cublasLtGetStatusString(cublasStatus_t status) { return cublas::StatusText(status); }

@@ -28,9 +28,7 @@ cusolverStatus_t cusolverMgCreate(cusolverMgHandle_t* handle) {
   return libraries::CreateHandle(handle, CUSOLVER_STATUS_INVALID_VALUE, CUSOLVER_STATUS_NOT_INITIALIZED);
 }
 cusolverStatus_t cusolverMgDestroy(cusolverMgHandle_t handle) {
-  if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
-  delete handle;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::DestroyHandle(handle, CUSOLVER_STATUS_NOT_INITIALIZED);
 }
 cusolverStatus_t cusolverMgDeviceSelect(cusolverMgHandle_t handle, int count, int devices[]) {
   if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;

@@ -64,6 +64,18 @@ cusolverStatus_t Change(cusolverMgHandle_t handle, const char* name, const Part&
     Scatter(all, part, rows, columns);
   });
 }
+// The same for a square part, where `body` takes elements of any type.
+template <typename Body>
+cusolverStatus_t ChangeSquare(cusolverMgHandle_t handle, const char* name, cublasFillMode_t uplo, int n,
+                              void* const arrays[], int row, int column, cudaLibMgMatrixDesc_t descr,
+                              cudaDataType compute, int* info, const Body& body) {
+  if (const cusolverStatus_t wrong = CheckSquare(handle, uplo, n, arrays, row, column, descr, compute))
+    return wrong;
+  const Part a{*MatrixOf(descr), row - 1, column - 1, arrays};
+  return cusolver::WithType(compute, {}, [&]<typename T>(cusolver::Type<T>) {
+    return Change<T>(handle, name, a, n, n, info, body);
+  });
+}
 // Systems: body(matrix, right sides) for n rows.
 template <typename T, typename Body>
 cusolverStatus_t SolveSides(cusolverMgHandle_t handle, const char* name, const Part& a, int n, const Sides& b,
@@ -160,13 +172,8 @@ cusolverStatus_t cusolverMgPotrf_bufferSize(cusolverMgHandle_t handle, cublasFil
 cusolverStatus_t cusolverMgPotrf(cusolverMgHandle_t handle, cublasFillMode_t uplo, int n, void* arrays[],
                                  int row, int column, cudaLibMgMatrixDesc_t descr, cudaDataType compute,
                                  void*[], int64_t, int* info) {
-  if (const cusolverStatus_t wrong = CheckSquare(handle, uplo, n, arrays, row, column, descr, compute))
-    return wrong;
-  const Part a{*MatrixOf(descr), row - 1, column - 1, arrays};
-  return cusolver::WithType(compute, {}, [&]<typename T>(cusolver::Type<T>) {
-    return Change<T>(handle, "cusolverMgPotrf", a, n, n, info,
-                     [=](T* all, int ld) { return cusolver::Cholesky(uplo, n, all, ld); });
-  });
+  return ChangeSquare(handle, "cusolverMgPotrf", uplo, n, arrays, row, column, descr, compute, info,
+                      [=](auto* all, int ld) { return cusolver::Cholesky(uplo, n, all, ld); });
 }
 
 cusolverStatus_t cusolverMgPotrs_bufferSize(cusolverMgHandle_t handle, cublasFillMode_t uplo, int n, int nrhs,
@@ -204,16 +211,12 @@ cusolverStatus_t cusolverMgPotri_bufferSize(cusolverMgHandle_t handle, cublasFil
 cusolverStatus_t cusolverMgPotri(cusolverMgHandle_t handle, cublasFillMode_t uplo, int n, void* arrays[],
                                  int row, int column, cudaLibMgMatrixDesc_t descr, cudaDataType compute,
                                  void*[], int64_t, int* info) {
-  if (const cusolverStatus_t wrong = CheckSquare(handle, uplo, n, arrays, row, column, descr, compute))
-    return wrong;
-  const Part a{*MatrixOf(descr), row - 1, column - 1, arrays};
-  return cusolver::WithType(compute, {}, [&]<typename T>(cusolver::Type<T>) {
-    return Change<T>(handle, "cusolverMgPotri", a, n, n, info, [=](T* all, int ld) {
-      int state = 0;
-      libraries::Blas<"potri", T>(cusolver::Letter(uplo), n, all, ld, &state);
-      return state;
-    });
-  });
+  return ChangeSquare(handle, "cusolverMgPotri", uplo, n, arrays, row, column, descr, compute, info,
+                      [=]<typename T>(T* all, int ld) {
+                        int state = 0;
+                        libraries::Blas<"potri", T>(cusolver::Letter(uplo), n, all, ld, &state);
+                        return state;
+                      });
 }
 
 }  // namespace ptx2cpu::cusolvermg

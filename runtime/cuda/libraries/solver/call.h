@@ -52,9 +52,9 @@ char Letter(cublasOperation_t op) {
   return op == CUBLAS_OP_N ? 'N' : op == CUBLAS_OP_C && kIsComplex<T> ? 'C' : 'T';
 }
 
-// The handle first, then everything else.
-template <typename... Conditions>
-cusolverStatus_t Check(cusolverDnHandle_t handle, Conditions... right) {
+// A handle of any part first, then everything else.
+template <typename Context, typename... Conditions>
+cusolverStatus_t Check(const Context* handle, Conditions... right) {
   if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
   return (right && ...) ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_INVALID_VALUE;
 }

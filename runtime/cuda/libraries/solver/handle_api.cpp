@@ -19,9 +19,7 @@ Release ThisRelease() { return *std::ranges::find(kReleases, libraries::kSonameM
 
 template <typename Info>
 cusolverStatus_t Create(Info** info) {
-  if (info == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
-  *info = new Info;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::CreateObject(info, CUSOLVER_STATUS_INVALID_VALUE);
 }
 template <typename Info>
 cusolverStatus_t Destroy(Info* info) {
@@ -56,9 +54,7 @@ cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* handle) {
   return libraries::CreateHandle(handle, CUSOLVER_STATUS_INVALID_VALUE, CUSOLVER_STATUS_NOT_INITIALIZED);
 }
 cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle) {
-  if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
-  delete handle;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::DestroyHandle(handle, CUSOLVER_STATUS_NOT_INITIALIZED);
 }
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream) {
   return libraries::Write(Check(handle), handle, &cusolverDnContext::stream, stream);

@@ -1,5 +1,6 @@
 // Systems whose precisions, refinement and limits are set in an object. The factors have the precision of the
 // result, so that no refinement follows: the first solution is the last, after 0 iterations.
+#include "runtime/cuda/libraries/core/handle.h"
 #include "runtime/cuda/libraries/solver/factor.h"
 
 // What a cusolverDnIRSParams_t points to.
@@ -163,14 +164,10 @@ cusolverStatus_t SolveByType(const char* name, cusolverDnHandle_t handle, cusolv
 }  // namespace
 
 cusolverStatus_t cusolverDnIRSParamsCreate(cusolverDnIRSParams_t* params) {
-  if (params == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
-  *params = new cusolverDnIRSParams;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::CreateObject(params, CUSOLVER_STATUS_INVALID_VALUE);
 }
 cusolverStatus_t cusolverDnIRSParamsDestroy(cusolverDnIRSParams_t params) {
-  if (params == nullptr) return CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED;
-  delete params;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::DestroyHandle(params, CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED);
 }
 cusolverStatus_t cusolverDnIRSParamsSetRefinementSolver(cusolverDnIRSParams_t params,
                                                         cusolverIRSRefinement_t refinement) {
@@ -218,14 +215,10 @@ cusolverStatus_t cusolverDnIRSParamsDisableFallback(cusolverDnIRSParams_t params
 }
 
 cusolverStatus_t cusolverDnIRSInfosCreate(cusolverDnIRSInfos_t* infos) {
-  if (infos == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
-  *infos = new cusolverDnIRSInfos;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::CreateObject(infos, CUSOLVER_STATUS_INVALID_VALUE);
 }
 cusolverStatus_t cusolverDnIRSInfosDestroy(cusolverDnIRSInfos_t infos) {
-  if (infos == nullptr) return CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
-  delete infos;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::DestroyHandle(infos, CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED);
 }
 cusolverStatus_t cusolverDnIRSInfosRequestResidual(cusolverDnIRSInfos_t infos) {
   if (infos == nullptr) return CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;

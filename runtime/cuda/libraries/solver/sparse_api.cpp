@@ -11,11 +11,6 @@ namespace ptx2cpu::cusolver {
 
 namespace {
 
-cusolverStatus_t CheckHandle(cusolverSpHandle_t handle, bool right = true) {
-  if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
-  return right ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_INVALID_VALUE;
-}
-
 cusolverStatus_t WriteOrder(cusolverSpHandle_t handle, int reorder, int n, int nnz, cusparseMatDescr_t descr,
                             const int* begins, const int* columns, int* p) {
   if (const auto wrong =
@@ -32,21 +27,17 @@ cusolverStatus_t cusolverSpCreate(cusolverSpHandle_t* handle) {
   return libraries::CreateHandle(handle, CUSOLVER_STATUS_INVALID_VALUE, CUSOLVER_STATUS_NOT_INITIALIZED);
 }
 cusolverStatus_t cusolverSpDestroy(cusolverSpHandle_t handle) {
-  if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
-  delete handle;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::DestroyHandle(handle, CUSOLVER_STATUS_NOT_INITIALIZED);
 }
 cusolverStatus_t cusolverSpSetStream(cusolverSpHandle_t handle, cudaStream_t stream) {
-  return libraries::Write(CheckHandle(handle), handle, &cusolverSpContext::stream, stream);
+  return libraries::Write(Check(handle), handle, &cusolverSpContext::stream, stream);
 }
 cusolverStatus_t cusolverSpGetStream(cusolverSpHandle_t handle, cudaStream_t* stream) {
-  return libraries::Read(CheckHandle(handle, stream != nullptr), handle, &cusolverSpContext::stream, stream);
+  return libraries::Read(Check(handle, stream != nullptr), handle, &cusolverSpContext::stream, stream);
 }
 
 cusolverStatus_t cusolverSpCreateCsrqrInfo(csrqrInfo_t* info) {
-  if (info == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
-  *info = new csrqrInfo;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::CreateObject(info, CUSOLVER_STATUS_INVALID_VALUE);
 }
 cusolverStatus_t cusolverSpDestroyCsrqrInfo(csrqrInfo_t info) {
   delete info;

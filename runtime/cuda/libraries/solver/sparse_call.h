@@ -15,8 +15,7 @@ namespace ptx2cpu::cusolver {
 // The handle, everything else, then the kind of matrix. Missing descriptors are of no kind, as recorded.
 template <typename... Conditions>
 cusolverStatus_t CheckSparse(cusolverSpHandle_t handle, cusparseMatDescr_t descr, Conditions... right) {
-  if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
-  if (!(right && ...)) return CUSOLVER_STATUS_INVALID_VALUE;
+  if (const cusolverStatus_t wrong = Check(handle, right...)) return wrong;
   const bool is_general = descr != nullptr && descr->type == CUSPARSE_MATRIX_TYPE_GENERAL;
   return is_general ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED;
 }

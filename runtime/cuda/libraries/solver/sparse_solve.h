@@ -28,16 +28,24 @@ void Unordered(const std::vector<T>& values, const std::vector<int>& order, T* t
     to[order.empty() ? i : static_cast<size_t>(order[i])] = values[i];
 }
 
-template <typename T>
-int SolveByLu(const SparseArrays<T>& a, const T* b, Real<T> tolerance, int reorder, T* x) {
-  const auto order = OrderOf(reorder, a.n, a.begins, a.columns, a.base);
-  SparseLu<T> factors;
-  const int singular = factors.Factor(RowsOf(a.n, a.begins, a.columns, a.values, a.base, order), tolerance);
+// By factors of the rows in `order`. Like all that solve, it returns the row that makes the matrix singular,
+// or -1.
+template <typename T, typename Factors>
+int SolveByFactors(Factors factors, const SparseRows<T>& rows, const std::vector<int>& order, const T* b,
+                   Real<T> tolerance, T* x) {
+  const int singular = factors.Factor(rows, tolerance);
   if (singular >= 0) return singular;
-  std::vector<T> values = Ordered(b, a.n, order);
+  std::vector<T> values = Ordered(b, static_cast<int>(rows.size()), order);
   factors.Solve(values);
   Unordered(values, order, x);
   return -1;
+}
+
+template <typename T>
+int SolveByLu(const SparseArrays<T>& a, const T* b, Real<T> tolerance, int reorder, T* x) {
+  const auto order = OrderOf(reorder, a.n, a.begins, a.columns, a.base);
+  return SolveByFactors(SparseLu<T>(), RowsOf(a.n, a.begins, a.columns, a.values, a.base, order), order, b,
+                        tolerance, x);
 }
 
 template <typename T>
@@ -69,13 +77,7 @@ int SolveByCholesky(const SparseArrays<T>& a, const T* b, Real<T> tolerance, int
                                                              i >= j ? a.values[at] : Conjugate(a.values[at]));
     }
   }
-  SparseCholesky<T> factors;
-  const int singular = factors.Factor(rows, tolerance);
-  if (singular >= 0) return singular;
-  std::vector<T> values = Ordered(b, a.n, order);
-  factors.Solve(values);
-  Unordered(values, order, x);
-  return -1;
+  return SolveByFactors(SparseCholesky<T>(), rows, order, b, tolerance, x);
 }
 
 template <typename T>

@@ -5,21 +5,10 @@
 #include "runtime/cuda/libraries/sparse/blocks.h"
 
 // The zero pivot is a block row.
-struct ptx2cpu::cuda::bsrsv2Info {
-  std::shared_ptr<ptx2cpu::cusparse::Pivot> pivot = nullptr;
-};
-struct ptx2cpu::cuda::bsrsm2Info {
-  std::shared_ptr<ptx2cpu::cusparse::Pivot> pivot = nullptr;
-};
-struct ptx2cpu::cuda::bsrilu02Info {
-  std::shared_ptr<ptx2cpu::cusparse::Pivot> pivot = nullptr;
-  bool boosts = false;
-  const double* tolerance = nullptr;
-  const void* boost = nullptr;
-};
-struct ptx2cpu::cuda::bsric02Info {
-  std::shared_ptr<ptx2cpu::cusparse::Pivot> pivot = nullptr;
-};
+struct ptx2cpu::cuda::bsrsv2Info : ptx2cpu::cusparse::AnalysisInfo {};
+struct ptx2cpu::cuda::bsrsm2Info : ptx2cpu::cusparse::AnalysisInfo {};
+struct ptx2cpu::cuda::bsrilu02Info : ptx2cpu::cusparse::LuInfo {};
+struct ptx2cpu::cuda::bsric02Info : ptx2cpu::cusparse::AnalysisInfo {};
 
 namespace ptx2cpu::cusparse {
 
@@ -256,15 +245,6 @@ cusparseStatus_t FactorBlocksIc(const char* name, cusparseHandle_t h, cusparseDi
       FactorCholesky<T>(pattern, value, zero);
     });
   });
-}
-template <typename T>
-cusparseStatus_t BoostBlocksIlu(const char*, cusparseHandle_t h, bsrilu02Info* info, int enable,
-                                double* tolerance, T* boost) {
-  if (const cusparseStatus_t wrong =
-          CheckNamed(h, info != nullptr, enable == 0 || (tolerance != nullptr && boost != nullptr)))
-    return wrong;
-  info->boosts = enable != 0, info->tolerance = tolerance, info->boost = boost;
-  return CUSPARSE_STATUS_SUCCESS;
 }
 
 }  // namespace ptx2cpu::cusparse

@@ -16,17 +16,20 @@ struct Pivot {
   std::atomic<int> zero{-1};
 };
 
-}  // namespace ptx2cpu::cusparse
-
-struct ptx2cpu::cuda::csrilu02Info {
-  std::shared_ptr<ptx2cpu::cusparse::Pivot> pivot = nullptr;
+// What infos of systems and factorisations hold.
+struct AnalysisInfo {
+  std::shared_ptr<Pivot> pivot = nullptr;
+};
+struct LuInfo : AnalysisInfo {
   bool boosts = false;
   const double* tolerance = nullptr;
   const void* boost = nullptr;
 };
-struct ptx2cpu::cuda::csric02Info {
-  std::shared_ptr<ptx2cpu::cusparse::Pivot> pivot = nullptr;
-};
+
+}  // namespace ptx2cpu::cusparse
+
+struct ptx2cpu::cuda::csrilu02Info : ptx2cpu::cusparse::LuInfo {};
+struct ptx2cpu::cuda::csric02Info : ptx2cpu::cusparse::AnalysisInfo {};
 
 namespace ptx2cpu::cusparse {
 
@@ -168,7 +171,7 @@ cusparseStatus_t FactorIc(const char* name, cusparseHandle_t h, int m, int nnz,
 }
 
 template <typename T>
-cusparseStatus_t BoostIlu(const char*, cusparseHandle_t h, csrilu02Info* info, int enable, double* tolerance,
+cusparseStatus_t BoostIlu(const char*, cusparseHandle_t h, LuInfo* info, int enable, double* tolerance,
                           T* boost) {
   if (const cusparseStatus_t wrong =
           CheckNamed(h, info != nullptr, enable == 0 || (tolerance != nullptr && boost != nullptr)))
