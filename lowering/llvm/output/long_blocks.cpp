@@ -53,8 +53,6 @@ constexpr size_t kMaxDepth = 48;
 // Of a function, beyond which what looks for the conditions ahead of a loop, one loop after the other, does;
 // beyond which register allocation does, with values that live from the function's begin on.
 constexpr size_t kMaxLoops = 512, kMaxBlocksOfFunction = 4000;
-// Instructions of a block from which on the scheduler after register allocation compares too many accesses.
-constexpr size_t kMaxScheduled = 4000;
 
 class SplitLongBlocks final : public llvm::FunctionPass {
  public:
@@ -366,13 +364,6 @@ bool HasHugeTable(const llvm::Module& module) {
     return std::ranges::any_of(function, [](const llvm::BasicBlock& block) {
       return llvm::succ_size(&block) > kMaxEdges || llvm::pred_size(&block) > kMaxEdges;
     });
-  });
-}
-
-bool SchedulesSlowly(const llvm::Module& module) {
-  return std::ranges::any_of(module, [](const llvm::Function& function) {
-    return std::ranges::any_of(function,
-                               [](const llvm::BasicBlock& block) { return block.size() > kMaxScheduled; });
   });
 }
 

@@ -52,10 +52,6 @@ bool PreparesSlowly(const llvm::Module& module);
 // Whether a block has so many edges that register allocation would take time with their square.
 bool HasHugeTable(const llvm::Module& module);
 
-// Whether LLVM's scheduler after register allocation would take time with the square of a block's length:
-// pieces of divided blocks are one again by then. Only some machines have it (AMD's Zen).
-bool SchedulesSlowly(const llvm::Module& module);
-
 // Whether placing blocks would take time with the square of the module: each of a block's edges is compared
 // with the others.
 bool PlacesSlowly(const llvm::Module& module);

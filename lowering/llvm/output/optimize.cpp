@@ -160,8 +160,7 @@ constexpr unsigned kLong = 8000;
 // whether to go on, and whether to leave out what would take too long. X86's domain reassignment, which keeps
 // words of bits in mask registers, walks for each value over all that are connected with it, which in a long
 // function was more than half of the time of code generation. For CodeGenPrepare see PreparesSlowly, for the
-// scheduler SharesManyOperands, for the one after register allocation SchedulesSlowly, for the places of
-// blocks PlacesSlowly.
+// scheduler SharesManyOperands, for the places of blocks PlacesSlowly.
 class PassGate final : public llvm::OptPassGate {
  public:
   PassGate(llvm::Module& module, llvm::TargetMachine& machine, const std::atomic<bool>* stop)
@@ -173,7 +172,6 @@ class PassGate final : public llvm::OptPassGate {
         prepares_slowly_(PreparesSlowly(module)),
         keeps_order_(machine.getOptLevel() != llvm::CodeGenOptLevel::None &&
                      SharesManyOperands(module, machine)),
-        schedules_slowly_(SchedulesSlowly(module)),
         places_slowly_(PlacesSlowly(module)) {
     context_.setOptPassGate(*this);
   }
@@ -184,13 +182,12 @@ class PassGate final : public llvm::OptPassGate {
   bool isEnabled() const override {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
       throw InternalError("stopped generating code");
-    return is_long_ || prepares_slowly_ || keeps_order_ || schedules_slowly_ || places_slowly_;
+    return is_long_ || prepares_slowly_ || keeps_order_ || places_slowly_;
   }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
     return !(is_long_ && pass == "X86 Domain Reassignment Pass") &&
            !(prepares_slowly_ && pass == "CodeGen Prepare") &&
            !(keeps_order_ && pass == "Machine Instruction Scheduler") &&
-           !(schedules_slowly_ && pass == "Post RA top-down list latency scheduler") &&
            !(places_slowly_ && pass == "Branch Probability Basic Block Placement");
   }
 
@@ -198,7 +195,7 @@ class PassGate final : public llvm::OptPassGate {
   llvm::LLVMContext& context_;
   llvm::OptPassGate& before_;
   const std::atomic<bool>* const stop_;
-  const bool is_long_, prepares_slowly_, keeps_order_, schedules_slowly_, places_slowly_;
+  const bool is_long_, prepares_slowly_, keeps_order_, places_slowly_;
 };
 
 }  // namespace
