@@ -141,7 +141,6 @@ cufftResult cufftXtMalloc(cufftHandle handle, cudaLibXtDesc** descriptor, cufftX
   auto array = std::make_unique<cudaLibXtDesc>();
   parts->nGPUs = static_cast<int>(count);
   std::ranges::copy(devices, parts->GPUs);
-  array->descriptor = parts.get();
   // Room for each order that the array can take.
   const Division own = DivisionOf(plan->shape(), format, SideOf(format)),
                  before = DivisionOf(plan->shape(), CUFFT_XT_FORMAT_INPLACE, Side::kInput),
@@ -156,8 +155,8 @@ cufftResult cufftXtMalloc(cufftHandle handle, cudaLibXtDesc** descriptor, cufftX
     for (void* part : parts->data) libraries::Free(part);
     return CUFFT_ALLOC_FAILED;
   }
+  array->descriptor = parts.release();
   SetFormat(*plan, *array, format);
-  parts.release();
   *descriptor = array.release();
   return CUFFT_SUCCESS;
 }
