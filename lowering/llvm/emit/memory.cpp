@@ -82,12 +82,60 @@ Result<Access> AccessOf(Site& s, size_t count) {
   return access;
 }
 
-// Strong accesses go as integers of the same size.
-Result<llvm::Type*> StrongType(Site& s) {
-  unsigned bits = std::max(8u, s.Width());
-  if (bits == 128 && !s.e.m.traits.has_atomic_128)
-    return s.Unsupported("this target has no 128-bit atomic access");
-  return s.e.I(bits);
+// Strong accesses go as integers. As many elements as the machine accesses at once are one: programs rely on
+// it that a GPU's vectors are not torn (a status and a value in one word of a scan's look-back).
+struct Piece {
+  size_t elements;
+  llvm::IntegerType* type;
+  llvm::FixedVectorType* parts;  // its elements
+};
+Result<Piece> PieceOf(Site& s, size_t count) {
+  const unsigned bits = std::max(8u, s.Width()), most = s.e.m.traits.has_atomic_128 ? 128 : 64;
+  if (bits > most) return s.Unsupported("this target has no 128-bit atomic access");
+  const size_t elements = std::min<size_t>(count, most / bits);
+  const unsigned all = static_cast<unsigned>(elements) * bits;
+  return Piece{elements, s.b.getIntNTy(all),
+               llvm::FixedVectorType::get(s.e.I(bits), static_cast<unsigned>(elements))};
+}
+
+Status EmitStrongLoad(Site& s, const Access& access) {
+  const size_t count = s.inst.results.size();
+  const Piece piece = TRY(PieceOf(s, count));
+  for (size_t i = 0; i < count; i += piece.elements) {
+    Value pointer = s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
+    llvm::LoadInst* load =
+        s.b.CreateAlignedLoad(piece.type, pointer, llvm::Align(piece.elements * access.bytes));
+    load->setAtomic(s.inst.attrs.order == MemoryOrder::kRelease ? llvm::AtomicOrdering::Monotonic
+                                                                : OrderingOf(s.inst.attrs.order));
+    s.e.m.Annotate(load, access.memory);
+    Value parts = s.b.CreateBitCast(load, piece.parts);
+    for (size_t k = 0; k < piece.elements; ++k) {
+      Value value = s.b.CreateBitCast(s.b.CreateExtractElement(parts, k), s.e.m.MemoryTypeOf(s.inst.type));
+      if (s.inst.type == ir::Type::kI1) value = s.b.CreateICmpNE(value, Literal(value, 0));
+      s.Return(value, i + k);
+    }
+  }
+  return {};
+}
+
+Status EmitStrongStore(Site& s, const Access& access) {
+  const size_t count = s.inst.operands.size() - 1;
+  const Piece piece = TRY(PieceOf(s, count));
+  for (size_t i = 0; i < count; i += piece.elements) {
+    Value parts = llvm::PoisonValue::get(piece.parts);
+    for (size_t k = 0; k < piece.elements; ++k) {
+      Value value = s.Raw(i + k + 1);
+      if (s.inst.type == ir::Type::kI1) value = s.b.CreateZExt(value, s.e.I(8));
+      parts = s.b.CreateInsertElement(parts, s.b.CreateBitCast(value, piece.parts->getElementType()), k);
+    }
+    Value pointer = s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
+    llvm::StoreInst* store = s.b.CreateAlignedStore(s.b.CreateBitCast(parts, piece.type), pointer,
+                                                    llvm::Align(piece.elements * access.bytes));
+    store->setAtomic(s.inst.attrs.order == MemoryOrder::kAcquire ? llvm::AtomicOrdering::Monotonic
+                                                                 : OrderingOf(s.inst.attrs.order));
+    s.e.m.Annotate(store, access.memory);
+  }
+  return {};
 }
 
 }  // namespace
@@ -104,24 +152,17 @@ Status EmitLoad(Site& s) {
   }
   size_t count = s.inst.results.size();
   Access access = TRY(AccessOf(s, count));
+  if (IsStrong(s)) return EmitStrongLoad(s, access);
   llvm::Type* type = s.e.m.MemoryTypeOf(s.inst.type);
   bool constant = s.inst.attrs.space == Space::kParam || s.Has(ir::kNonCoherent);
   for (size_t i = 0; i < count; ++i) {
     Value pointer =
         i == 0 ? access.pointer : s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
     Value value;
-    if (IsStrong(s)) {
-      llvm::LoadInst* load = s.b.CreateAlignedLoad(TRY(StrongType(s)), pointer, llvm::Align(access.bytes));
-      load->setAtomic(s.inst.attrs.order == MemoryOrder::kRelease ? llvm::AtomicOrdering::Monotonic
-                                                                  : OrderingOf(s.inst.attrs.order));
-      s.e.m.Annotate(load, access.memory);
-      value = s.b.CreateBitCast(load, type);
-    } else {
-      auto* load = llvm::cast<llvm::LoadInst>(s.e.memory.Load(type, pointer, access.At(i), access.memory));
-      if (constant)
-        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(s.b.getContext(), {}));
-      value = load;
-    }
+    auto* load = llvm::cast<llvm::LoadInst>(s.e.memory.Load(type, pointer, access.At(i), access.memory));
+    if (constant)
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(s.b.getContext(), {}));
+    value = load;
     if (s.inst.type == ir::Type::kI1) value = s.b.CreateICmpNE(value, Literal(value, 0));
     s.Return(value, i);
   }
@@ -131,20 +172,13 @@ Status EmitLoad(Site& s) {
 Status EmitStore(Site& s) {
   size_t count = s.inst.operands.size() - 1;
   Access access = TRY(AccessOf(s, count));
+  if (IsStrong(s)) return EmitStrongStore(s, access);
   for (size_t i = 0; i < count; ++i) {
     Value pointer =
         i == 0 ? access.pointer : s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
     Value value = s.Raw(i + 1);
     if (s.inst.type == ir::Type::kI1) value = s.b.CreateZExt(value, s.e.I(8));
-    if (IsStrong(s)) {
-      llvm::StoreInst* store = s.b.CreateAlignedStore(s.b.CreateBitCast(value, TRY(StrongType(s))), pointer,
-                                                      llvm::Align(access.bytes));
-      store->setAtomic(s.inst.attrs.order == MemoryOrder::kAcquire ? llvm::AtomicOrdering::Monotonic
-                                                                   : OrderingOf(s.inst.attrs.order));
-      s.e.m.Annotate(store, access.memory);
-    } else {
-      s.e.memory.Store(value, pointer, access.At(i), access.memory);
-    }
+    s.e.memory.Store(value, pointer, access.At(i), access.memory);
   }
   return {};
 }
