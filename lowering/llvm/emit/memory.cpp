@@ -158,11 +158,10 @@ Status EmitLoad(Site& s) {
   for (size_t i = 0; i < count; ++i) {
     Value pointer =
         i == 0 ? access.pointer : s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
-    Value value;
     auto* load = llvm::cast<llvm::LoadInst>(s.e.memory.Load(type, pointer, access.At(i), access.memory));
     if (constant)
       load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(s.b.getContext(), {}));
-    value = load;
+    Value value = load;
     if (s.inst.type == ir::Type::kI1) value = s.b.CreateICmpNE(value, Literal(value, 0));
     s.Return(value, i);
   }
