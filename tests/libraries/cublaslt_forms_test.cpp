@@ -13,13 +13,9 @@ using namespace ptx2cpu::cuda;
 
 namespace {
 
-const DropIn& Lt() {
-  static const DropIn library("libcublasLt.so.13");
-  return library;
-}
 cublasLtHandle_t Handle() {
   static cublasLtHandle_t handle = nullptr;
-  if (handle == nullptr) REQUIRE(Lt().Call("cublasLtCreate", &handle) == 0);
+  if (handle == nullptr) REQUIRE(CublasLt().Call("cublasLtCreate", &handle) == 0);
   return handle;
 }
 
@@ -29,7 +25,8 @@ struct Product {
   cublasLtMatrixLayoutOpaque_t a, b, c;
   Product(cublasComputeType_t compute, cudaDataType scale, cudaDataType operands, cudaDataType result, int m,
           int n, int k, bool transposes_a) {
-    REQUIRE(Lt().Call("cublasLtMatmulDescInit_internal", &operation, sizeof operation, compute, scale) == 0);
+    REQUIRE(CublasLt().Call("cublasLtMatmulDescInit_internal", &operation, sizeof operation, compute,
+                            scale) == 0);
     const int op = transposes_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     REQUIRE(Set(3, op) == 0);
     Layout(a, operands, transposes_a ? k : m, transposes_a ? m : k);
@@ -37,28 +34,28 @@ struct Product {
     Layout(c, result, m, n);
   }
   static void Layout(cublasLtMatrixLayoutOpaque_t& layout, cudaDataType type, int rows, int columns) {
-    REQUIRE(Lt().Call("cublasLtMatrixLayoutInit_internal", &layout, sizeof layout, type, uint64_t(rows),
-                      uint64_t(columns), int64_t{rows}) == 0);
+    REQUIRE(CublasLt().Call("cublasLtMatrixLayoutInit_internal", &layout, sizeof layout, type, uint64_t(rows),
+                            uint64_t(columns), int64_t{rows}) == 0);
   }
   template <typename T>
   int Set(int attribute, T value) {
-    return Lt().Call("cublasLtMatmulDescSetAttribute", &operation, attribute,
-                     static_cast<const void*>(&value), sizeof value);
+    return CublasLt().Call("cublasLtMatmulDescSetAttribute", &operation, attribute,
+                           static_cast<const void*>(&value), sizeof value);
   }
   template <typename T>
   void SetEach(int attribute, T value) {
     for (auto* layout : {&a, &b, &c}) {
-      REQUIRE(Lt().Call("cublasLtMatrixLayoutSetAttribute", layout, attribute,
-                        static_cast<const void*>(&value), sizeof value) == 0);
+      REQUIRE(CublasLt().Call("cublasLtMatrixLayoutSetAttribute", layout, attribute,
+                              static_cast<const void*>(&value), sizeof value) == 0);
     }
   }
   template <typename S>
   int Run(S alpha, const void* first, const void* second, S beta, void* result) {
     const int status =
-        Lt().Call("cublasLtMatmul", Handle(), &operation, static_cast<const void*>(&alpha), first, &a, second,
-                  &b, static_cast<const void*>(&beta), static_cast<const void*>(result), &c, result, &c,
-                  static_cast<const cublasLtMatmulAlgo_t*>(nullptr), static_cast<void*>(nullptr), size_t{0},
-                  static_cast<cudaStream_t>(nullptr));
+        CublasLt().Call("cublasLtMatmul", Handle(), &operation, static_cast<const void*>(&alpha), first, &a,
+                        second, &b, static_cast<const void*>(&beta), static_cast<const void*>(result), &c,
+                        result, &c, static_cast<const cublasLtMatmulAlgo_t*>(nullptr),
+                        static_cast<void*>(nullptr), size_t{0}, static_cast<cudaStream_t>(nullptr));
     REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess);
     return status;
   }
@@ -191,21 +188,21 @@ TEST_CASE("cublaslt: scale factors of 128 elements, and of squares of them") {
 TEST_CASE("cublaslt: algorithms have the original's numbers, and say what there is to choose") {
   cublasLtMatmulAlgo_t algo;
   const auto init = [&](int id) {
-    return Lt().Call("cublasLtMatmulAlgoInit", Handle(), CUBLAS_COMPUTE_64F, CUDA_R_64F, CUDA_R_64F,
-                     CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, id, &algo);
+    return CublasLt().Call("cublasLtMatmulAlgoInit", Handle(), CUBLAS_COMPUTE_64F, CUDA_R_64F, CUDA_R_64F,
+                           CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, id, &algo);
   };
   for (const int id : {-1, 0, 10, 36, 76}) {
     REQUIRE(init(id) == 0);
     int kept = -7;
     size_t written = 0;
-    REQUIRE(Lt().Call("cublasLtMatmulAlgoConfigGetAttribute", &algo, 0, static_cast<void*>(&kept),
-                      sizeof kept, &written) == 0);
+    REQUIRE(CublasLt().Call("cublasLtMatmulAlgoConfigGetAttribute", &algo, 0, static_cast<void*>(&kept),
+                            sizeof kept, &written) == 0);
     CHECK(kept == id);
   }
   CHECK(init(-2) == CUBLAS_STATUS_INVALID_VALUE);
   CHECK(init(128) == CUBLAS_STATUS_INVALID_VALUE);
   const auto capability = [&](int number, void* data, size_t size, size_t* written) {
-    return Lt().Call("cublasLtMatmulAlgoCapGetAttribute", &algo, number, data, size, written);
+    return CublasLt().Call("cublasLtMatmulAlgoCapGetAttribute", &algo, number, data, size, written);
   };
   for (int number = -1; number < 24; ++number) {
     CAPTURE(number);
@@ -225,14 +222,14 @@ TEST_CASE("cublaslt: algorithms have the original's numbers, and say what there 
 
 TEST_CASE("cublaslt: descriptors of emulation keep what they are given") {
   cublasLtEmulationDesc_t emulation = nullptr;
-  REQUIRE(Lt().Call("cublasLtEmulationDescCreate", &emulation) == 0);
+  REQUIRE(CublasLt().Call("cublasLtEmulationDescCreate", &emulation) == 0);
   const auto get = [&](int attribute, auto& value) {
-    return Lt().Call("cublasLtEmulationDescGetAttribute", emulation, attribute, static_cast<void*>(&value),
-                     sizeof value, static_cast<size_t*>(nullptr));
+    return CublasLt().Call("cublasLtEmulationDescGetAttribute", emulation, attribute,
+                           static_cast<void*>(&value), sizeof value, static_cast<size_t*>(nullptr));
   };
   const auto set = [&](int attribute, auto value) {
-    return Lt().Call("cublasLtEmulationDescSetAttribute", emulation, attribute,
-                     static_cast<const void*>(&value), sizeof value);
+    return CublasLt().Call("cublasLtEmulationDescSetAttribute", emulation, attribute,
+                           static_cast<const void*>(&value), sizeof value);
   };
   const int at_first[] = {0, 0xffff, 0, 0, 0};
   for (int attribute = 0; attribute < 5; ++attribute) {
@@ -255,6 +252,6 @@ TEST_CASE("cublaslt: descriptors of emulation keep what they are given") {
   double c = 0;
   REQUIRE(product.Run(1.0, &a, &b, 0.0, &c) == 0);
   CHECK(c == 12);
-  CHECK(Lt().Call("cublasLtEmulationDescDestroy", emulation) == 0);
-  CHECK(Lt().Call("cublasLtEmulationDescCreate", nullptr) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(CublasLt().Call("cublasLtEmulationDescDestroy", emulation) == 0);
+  CHECK(CublasLt().Call("cublasLtEmulationDescCreate", nullptr) == CUBLAS_STATUS_INVALID_VALUE);
 }

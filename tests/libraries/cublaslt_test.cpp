@@ -16,15 +16,11 @@ using namespace ptx2cpu::cuda;
 
 namespace {
 
-const DropIn& Lt() {
-  static const DropIn library("libcublasLt.so.13");
-  return library;
-}
 void Wait() { REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess); }
 
 cublasLtHandle_t Handle() {
   static cublasLtHandle_t handle = nullptr;
-  if (handle == nullptr) REQUIRE(Lt().Call("cublasLtCreate", &handle) == 0);
+  if (handle == nullptr) REQUIRE(CublasLt().Call("cublasLtCreate", &handle) == 0);
   return handle;
 }
 
@@ -100,18 +96,18 @@ struct Layout {
   bool by_rows;
   Layout(cudaDataType type, int rows, int columns, bool by_rows, int batch = 1)
       : rows(rows), columns(columns), ld((by_rows ? columns : rows) + 3), by_rows(by_rows) {
-    REQUIRE(Lt().Call("cublasLtMatrixLayoutCreate", &layout, type, static_cast<uint64_t>(rows),
-                      static_cast<uint64_t>(columns), static_cast<int64_t>(ld)) == 0);
+    REQUIRE(CublasLt().Call("cublasLtMatrixLayoutCreate", &layout, type, static_cast<uint64_t>(rows),
+                            static_cast<uint64_t>(columns), static_cast<int64_t>(ld)) == 0);
     Set<int32_t>(1, by_rows ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL);
     Set<int32_t>(5, batch);
     Set<int64_t>(6, stride());
   }
-  ~Layout() { Lt().Call("cublasLtMatrixLayoutDestroy", layout); }
+  ~Layout() { CublasLt().Call("cublasLtMatrixLayoutDestroy", layout); }
   Layout(const Layout&) = delete;
   template <typename T>
   void Set(int attribute, T value) {
-    REQUIRE(Lt().Call("cublasLtMatrixLayoutSetAttribute", layout, attribute, static_cast<const void*>(&value),
-                      sizeof value) == 0);
+    REQUIRE(CublasLt().Call("cublasLtMatrixLayoutSetAttribute", layout, attribute,
+                            static_cast<const void*>(&value), sizeof value) == 0);
   }
   int stride() const { return ld * (by_rows ? rows : columns); }
   size_t At(int i, int j, int batch = 0) const {
@@ -122,14 +118,14 @@ struct Layout {
 struct Operation {
   cublasLtMatmulDesc_t descr = nullptr;
   Operation(cublasComputeType_t compute, cudaDataType scale) {
-    REQUIRE(Lt().Call("cublasLtMatmulDescCreate", &descr, compute, scale) == 0);
+    REQUIRE(CublasLt().Call("cublasLtMatmulDescCreate", &descr, compute, scale) == 0);
   }
-  ~Operation() { Lt().Call("cublasLtMatmulDescDestroy", descr); }
+  ~Operation() { CublasLt().Call("cublasLtMatmulDescDestroy", descr); }
   Operation(const Operation&) = delete;
   template <typename T>
   void Set(int attribute, T value) {
-    REQUIRE(Lt().Call("cublasLtMatmulDescSetAttribute", descr, attribute, static_cast<const void*>(&value),
-                      sizeof value) == 0);
+    REQUIRE(CublasLt().Call("cublasLtMatmulDescSetAttribute", descr, attribute,
+                            static_cast<const void*>(&value), sizeof value) == 0);
   }
 };
 constexpr int kTransA = 3, kTransB = 4, kEpilogue = 7, kBias = 8, kAux = 11, kAuxLd = 12, kPointerMode = 2,
@@ -137,11 +133,12 @@ constexpr int kTransA = 3, kTransB = 4, kEpilogue = 7, kBias = 8, kAux = 11, kAu
 
 int Run(Operation& op, const void* alpha, Array& a, Layout& la, Array& b, Layout& lb, const void* beta,
         Array& c, Layout& lc, Array& d, Layout& ld) {
-  return Lt().Call("cublasLtMatmul", Handle(), op.descr, alpha, static_cast<const void*>(a.bytes.data()),
-                   la.layout, static_cast<const void*>(b.bytes.data()), lb.layout, beta,
-                   static_cast<const void*>(c.bytes.data()), lc.layout, static_cast<void*>(d.bytes.data()),
-                   ld.layout, static_cast<const cublasLtMatmulAlgo_t*>(nullptr), static_cast<void*>(nullptr),
-                   size_t{0}, static_cast<cudaStream_t>(nullptr));
+  return CublasLt().Call(
+      "cublasLtMatmul", Handle(), op.descr, alpha, static_cast<const void*>(a.bytes.data()), la.layout,
+      static_cast<const void*>(b.bytes.data()), lb.layout, beta, static_cast<const void*>(c.bytes.data()),
+      lc.layout, static_cast<void*>(d.bytes.data()), ld.layout,
+      static_cast<const cublasLtMatmulAlgo_t*>(nullptr), static_cast<void*>(nullptr), size_t{0},
+      static_cast<cudaStream_t>(nullptr));
 }
 
 // op(A) op(B) at (i, j).
@@ -379,15 +376,16 @@ TEST_CASE("cublaslt: transformations change types and orders, and add") {
         b = Random(CUDA_R_16F, static_cast<size_t>(lb.stride()), 13),
         c(CUDA_R_16BF, static_cast<size_t>(lc.stride()));
   cublasLtMatrixTransformDesc_t descr = nullptr;
-  REQUIRE(Lt().Call("cublasLtMatrixTransformDescCreate", &descr, CUDA_R_32F) == 0);
+  REQUIRE(CublasLt().Call("cublasLtMatrixTransformDescCreate", &descr, CUDA_R_32F) == 0);
   const int32_t transposed = CUBLAS_OP_T;
-  REQUIRE(Lt().Call("cublasLtMatrixTransformDescSetAttribute", descr, 2,
-                    static_cast<const void*>(&transposed), sizeof transposed) == 0);
+  REQUIRE(CublasLt().Call("cublasLtMatrixTransformDescSetAttribute", descr, 2,
+                          static_cast<const void*>(&transposed), sizeof transposed) == 0);
   const float alpha = 2, beta = -1;
-  REQUIRE(Lt().Call("cublasLtMatrixTransform", Handle(), descr, static_cast<const void*>(&alpha),
-                    static_cast<const void*>(a.bytes.data()), la.layout, static_cast<const void*>(&beta),
-                    static_cast<const void*>(b.bytes.data()), lb.layout, static_cast<void*>(c.bytes.data()),
-                    lc.layout, static_cast<cudaStream_t>(nullptr)) == 0);
+  REQUIRE(CublasLt().Call("cublasLtMatrixTransform", Handle(), descr, static_cast<const void*>(&alpha),
+                          static_cast<const void*>(a.bytes.data()), la.layout,
+                          static_cast<const void*>(&beta), static_cast<const void*>(b.bytes.data()),
+                          lb.layout, static_cast<void*>(c.bytes.data()), lc.layout,
+                          static_cast<cudaStream_t>(nullptr)) == 0);
   Wait();
   for (int i = 0; i < 7; ++i) {
     for (int j = 0; j < 5; ++j) CHECK(c.Get(lc.At(i, j)) == 2 * a.Get(la.At(j, i)) - b.Get(lb.At(i, j)));
@@ -399,13 +397,14 @@ TEST_CASE("cublaslt: transformations change types and orders, and add") {
   Array x = Random(CUDA_R_8I, static_cast<size_t>(from.stride()), 14), blocks(CUDA_R_8I, 2 * 32 * 6),
         y(CUDA_R_8I, x.size());
   const int32_t plain = CUBLAS_OP_N;
-  REQUIRE(Lt().Call("cublasLtMatrixTransformDescSetAttribute", descr, 2, static_cast<const void*>(&plain),
-                    sizeof plain) == 0);
+  REQUIRE(CublasLt().Call("cublasLtMatrixTransformDescSetAttribute", descr, 2,
+                          static_cast<const void*>(&plain), sizeof plain) == 0);
   const float one = 1;
   const auto convert = [&](Array& source, Layout& ls, Array& target, Layout& lt) {
-    return Lt().Call("cublasLtMatrixTransform", Handle(), descr, static_cast<const void*>(&one),
-                     static_cast<const void*>(source.bytes.data()), ls.layout, nullptr, nullptr, nullptr,
-                     static_cast<void*>(target.bytes.data()), lt.layout, static_cast<cudaStream_t>(nullptr));
+    return CublasLt().Call("cublasLtMatrixTransform", Handle(), descr, static_cast<const void*>(&one),
+                           static_cast<const void*>(source.bytes.data()), ls.layout, nullptr, nullptr,
+                           nullptr, static_cast<void*>(target.bytes.data()), lt.layout,
+                           static_cast<cudaStream_t>(nullptr));
   };
   REQUIRE(convert(x, from, blocks, to) == 0);
   REQUIRE(convert(blocks, to, y, again) == 0);
@@ -414,7 +413,7 @@ TEST_CASE("cublaslt: transformations change types and orders, and add") {
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j < 40; ++j) REQUIRE(y.Get(again.At(i, j)) == x.Get(from.At(i, j)));
   }
-  REQUIRE(Lt().Call("cublasLtMatrixTransformDescDestroy", descr) == 0);
+  REQUIRE(CublasLt().Call("cublasLtMatrixTransformDescDestroy", descr) == 0);
 }
 
 TEST_CASE("cublaslt: heuristics, attributes, status, exports of each soname") {
@@ -422,16 +421,16 @@ TEST_CASE("cublaslt: heuristics, attributes, status, exports of each soname") {
       wrong(CUDA_R_32F, 4, 5, false), half(CUDA_R_16F, 4, 4, false);
   Operation op(CUBLAS_COMPUTE_32F, CUDA_R_32F);
   cublasLtMatmulPreference_t preference = nullptr;
-  REQUIRE(Lt().Call("cublasLtMatmulPreferenceCreate", &preference) == 0);
+  REQUIRE(CublasLt().Call("cublasLtMatmulPreferenceCreate", &preference) == 0);
   const uint64_t room = 1 << 20;
-  REQUIRE(Lt().Call("cublasLtMatmulPreferenceSetAttribute", preference, 1, static_cast<const void*>(&room),
-                    sizeof room) == 0);
+  REQUIRE(CublasLt().Call("cublasLtMatmulPreferenceSetAttribute", preference, 1,
+                          static_cast<const void*>(&room), sizeof room) == 0);
   cublasLtMatmulHeuristicResult_t results[4];
   int found = -1;
   const auto ask = [&](Layout& b) {
-    return Lt().Call("cublasLtMatmulAlgoGetHeuristic", Handle(), op.descr, la.layout, b.layout, lc.layout,
-                     lc.layout, preference, 4, static_cast<cublasLtMatmulHeuristicResult_t*>(results),
-                     &found);
+    return CublasLt().Call("cublasLtMatmulAlgoGetHeuristic", Handle(), op.descr, la.layout, b.layout,
+                           lc.layout, lc.layout, preference, 4,
+                           static_cast<cublasLtMatmulHeuristicResult_t*>(results), &found);
   };
   REQUIRE(ask(lb) == 0);
   CHECK(found == 1);
@@ -440,24 +439,25 @@ TEST_CASE("cublaslt: heuristics, attributes, status, exports of each soname") {
   CHECK(ask(wrong) == CUBLAS_STATUS_INVALID_VALUE);
   CHECK(found == 0);
   CHECK(ask(half) == CUBLAS_STATUS_NOT_SUPPORTED);
-  REQUIRE(Lt().Call("cublasLtMatmulPreferenceDestroy", preference) == 0);
+  REQUIRE(CublasLt().Call("cublasLtMatmulPreferenceDestroy", preference) == 0);
 
   uint64_t rows = 0;
   size_t written = 0;
-  CHECK(Lt().Call("cublasLtMatrixLayoutGetAttribute", wrong.layout, 3, static_cast<void*>(&rows), sizeof rows,
-                  &written) == 0);
+  CHECK(CublasLt().Call("cublasLtMatrixLayoutGetAttribute", wrong.layout, 3, static_cast<void*>(&rows),
+                        sizeof rows, &written) == 0);
   CHECK(rows == 5);
   CHECK(written == sizeof rows);
-  CHECK(Lt().Call("cublasLtMatrixLayoutGetAttribute", wrong.layout, 3, static_cast<void*>(&rows), size_t{4},
-                  &written) == CUBLAS_STATUS_INVALID_VALUE);
-  CHECK(Lt().Call("cublasLtMatmulDescSetAttribute", op.descr, 99, static_cast<const void*>(&rows),
-                  sizeof rows) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(CublasLt().Call("cublasLtMatrixLayoutGetAttribute", wrong.layout, 3, static_cast<void*>(&rows),
+                        size_t{4}, &written) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(CublasLt().Call("cublasLtMatmulDescSetAttribute", op.descr, 99, static_cast<const void*>(&rows),
+                        sizeof rows) == CUBLAS_STATUS_INVALID_VALUE);
   cublasLtMatrixLayoutOpaque_t own;
-  CHECK(Lt().Call("cublasLtMatrixLayoutInit_internal", &own, size_t{64}, CUDA_R_32F, uint64_t{3}, uint64_t{4},
-                  int64_t{3}) == 0);
+  CHECK(CublasLt().Call("cublasLtMatrixLayoutInit_internal", &own, size_t{64}, CUDA_R_32F, uint64_t{3},
+                        uint64_t{4}, int64_t{3}) == 0);
   CHECK(own.cols == 4);
-  CHECK(Lt().Call("cublasLtCreate", nullptr) == CUBLAS_STATUS_INVALID_VALUE);
-  CHECK(std::string(Lt().Call<const char*>("cublasLtGetStatusName", 15)) == "CUBLAS_STATUS_NOT_SUPPORTED");
+  CHECK(CublasLt().Call("cublasLtCreate", nullptr) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(std::string(CublasLt().Call<const char*>("cublasLtGetStatusName", 15)) ==
+        "CUBLAS_STATUS_NOT_SUPPORTED");
 
   const auto table = api_table::Read(PTX2CPU_SOURCE_DIR "/runtime/cuda/libraries/lt/cublaslt.api");
   REQUIRE(table);
@@ -481,11 +481,12 @@ TEST_CASE("cublaslt: a product is work of the stream that the call names, and is
   float alpha = 1;
   const float beta = 0;
   REQUIRE(cudart::cudaStreamBeginCapture(stream, cudaStreamCaptureMode{}) == cudaSuccess);
-  REQUIRE(Lt().Call("cublasLtMatmul", Handle(), op.descr, static_cast<const void*>(&alpha),
-                    static_cast<const void*>(a.data()), l.layout, static_cast<const void*>(b.data()),
-                    l.layout, static_cast<const void*>(&beta), static_cast<const void*>(d.data()), l.layout,
-                    static_cast<void*>(d.data()), l.layout, static_cast<const cublasLtMatmulAlgo_t*>(nullptr),
-                    static_cast<void*>(nullptr), size_t{0}, stream) == 0);
+  REQUIRE(CublasLt().Call("cublasLtMatmul", Handle(), op.descr, static_cast<const void*>(&alpha),
+                          static_cast<const void*>(a.data()), l.layout, static_cast<const void*>(b.data()),
+                          l.layout, static_cast<const void*>(&beta), static_cast<const void*>(d.data()),
+                          l.layout, static_cast<void*>(d.data()), l.layout,
+                          static_cast<const cublasLtMatmulAlgo_t*>(nullptr), static_cast<void*>(nullptr),
+                          size_t{0}, stream) == 0);
   alpha = 100;  // was read by the call
   cudaGraph_t graph = nullptr;
   REQUIRE(cudart::cudaStreamEndCapture(stream, &graph) == cudaSuccess);

@@ -16,11 +16,6 @@ namespace {
 
 using C = std::complex<double>;
 
-const DropIn& Cufft() {
-  static const DropIn library("libcufft.so.12");
-  return library;
-}
-
 std::vector<C> RandomValues(size_t count, unsigned seed) {
   std::mt19937 engine(seed);
   std::uniform_real_distribution<double> range(-1, 1);

@@ -16,10 +16,6 @@ namespace {
 
 using Wide = std::complex<double>;
 
-const DropIn& Cufft() {
-  static const DropIn library("libcufft.so.12");
-  return library;
-}
 void Wait() { REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess); }
 
 // The definition, one dimension after the other; row-major.

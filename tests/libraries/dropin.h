@@ -30,4 +30,14 @@ class DropIn {
   void* handle_;
 };
 
+// Libraries that more than one file of tests calls.
+inline const DropIn& Cufft() {
+  static const DropIn library("libcufft.so.12");
+  return library;
+}
+inline const DropIn& CublasLt() {
+  static const DropIn library("libcublasLt.so.13");
+  return library;
+}
+
 }  // namespace ptx2cpu

@@ -259,4 +259,10 @@ CUresult FunctionOf(CUfunction handle, Context& context, Function*& function) {
   return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : kernel->In(context, function);
 }
 
+CUresult FunctionOf(CUfunction handle, Function*& function) {
+  Context* context;
+  if (const CUresult error = WorkingContext(context)) return error;
+  return FunctionOf(handle, *context, function);
+}
+
 }  // namespace ptx2cpu::driver

@@ -125,5 +125,7 @@ class Kernel {
 
 // A CUfunction or a CUkernel, in this context. INVALID_HANDLE, or why the library cannot be loaded there.
 cuda::CUresult FunctionOf(cuda::CUfunction handle, Context& context, Function*& function);
+// In the thread's context.
+cuda::CUresult FunctionOf(cuda::CUfunction handle, Function*& function);
 
 }  // namespace ptx2cpu::driver

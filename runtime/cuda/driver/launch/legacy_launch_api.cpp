@@ -3,21 +3,14 @@
 
 #include "driver_api.h"
 #include "runtime/cuda/driver/code/function.h"
-#include "runtime/cuda/driver/context/context.h"
 
 namespace ptx2cpu::driver {
 
 namespace {
 
-CUresult Find(CUfunction handle, Function*& function) {
-  Context* context;
-  if (const CUresult error = WorkingContext(context)) return error;
-  return FunctionOf(handle, *context, function);
-}
-
 CUresult SetParameter(CUfunction handle, int offset, const void* from, size_t bytes) {
   Function* function;
-  if (const CUresult error = Find(handle, function)) return error;
+  if (const CUresult error = FunctionOf(handle, function)) return error;
   if (offset < 0 || from == nullptr || static_cast<size_t>(offset) + bytes > kMaxParameterBytes)
     return CUDA_ERROR_INVALID_VALUE;
   LegacyLaunch& legacy = function->legacy();
@@ -32,7 +25,7 @@ CUresult SetParameter(CUfunction handle, int offset, const void* from, size_t by
 
 CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
   Function* function;
-  if (const CUresult error = Find(hfunc, function)) return error;
+  if (const CUresult error = FunctionOf(hfunc, function)) return error;
   if (x <= 0 || y <= 0 || z <= 0) return CUDA_ERROR_INVALID_VALUE;
   LegacyLaunch& legacy = function->legacy();
   std::lock_guard lock(legacy.mutex);
@@ -42,7 +35,7 @@ CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
 
 CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
   Function* function;
-  if (const CUresult error = Find(hfunc, function)) return error;
+  if (const CUresult error = FunctionOf(hfunc, function)) return error;
   LegacyLaunch& legacy = function->legacy();
   std::lock_guard lock(legacy.mutex);
   legacy.shared_bytes = bytes;
@@ -51,7 +44,7 @@ CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
 
 CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
   Function* function;
-  if (const CUresult error = Find(hfunc, function)) return error;
+  if (const CUresult error = FunctionOf(hfunc, function)) return error;
   if (numbytes > kMaxParameterBytes) return CUDA_ERROR_INVALID_VALUE;
   LegacyLaunch& legacy = function->legacy();
   std::lock_guard lock(legacy.mutex);
@@ -71,7 +64,7 @@ CUresult cuParamSetv(CUfunction hfunc, int offset, void* ptr, unsigned int numby
 
 CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
   Function* function;
-  if (const CUresult error = Find(f, function)) return error;
+  if (const CUresult error = FunctionOf(f, function)) return error;
   if (grid_width <= 0 || grid_height <= 0) return CUDA_ERROR_INVALID_VALUE;
   LegacyLaunch& legacy = function->legacy();
   std::unique_lock lock(legacy.mutex);

@@ -13,9 +13,7 @@ namespace ptx2cpu::driver {
 namespace {
 
 CUresult Find(CUfunction handle, Compiled& found) {
-  Context* context;
-  if (const CUresult error = WorkingContext(context)) return error;
-  if (const CUresult error = FunctionOf(handle, *context, found.function)) return error;
+  if (const CUresult error = FunctionOf(handle, found.function)) return error;
   if (const CUresult error = found.function->Description(found.kernel)) return error;
   return found.function->Attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, found.max_threads);
 }
