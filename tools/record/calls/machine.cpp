@@ -22,18 +22,18 @@ constexpr size_t kDeviceBytes = size_t{128} << 20, kAlignment = 256;
 sigjmp_buf before_call;
 void Return(int) { siglongjmp(before_call, 1); }
 
-constexpr int kMaxWords = 30;
+constexpr int kMaxWords = 32;
 using Function = int64_t (*)(double, double, double, double, int64_t, int64_t, int64_t, int64_t, int64_t,
                              int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                              int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
+                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
 // Words and doubles in the order of each kind: where they lie does not depend on the order of both.
 int64_t Invoke(void* function, const int64_t (&w)[kMaxWords], const double (&d)[4]) {
   return reinterpret_cast<Function>(function)(d[0], d[1], d[2], d[3], w[0], w[1], w[2], w[3], w[4], w[5],
                                               w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14],
                                               w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23],
-                                              w[24], w[25], w[26], w[27], w[28], w[29]);
+                                              w[24], w[25], w[26], w[27], w[28], w[29], w[30], w[31]);
 }
 
 double FloatInRegister(float value) {
