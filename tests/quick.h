@@ -14,7 +14,7 @@ inline bool IsQuick() {
 // Of a time or a number of kernels.
 template <typename T>
 T QuickPart(T whole) {
-  return IsQuick() ? whole / 4 : whole;
+  return IsQuick() ? whole / 8 : whole;
 }
 
 // Which of the settings in nested loops a quick run takes: each `every`-th, in the order in which they are

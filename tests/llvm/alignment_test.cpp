@@ -223,7 +223,7 @@ const Form kForms[] = {
     {"lanes", kShuffle, 0, 3, AlignmentChecks::kNone, lowering::Tier::kLanes},
 };
 
-TEST_CASE("misaligned accesses are faults with their line, in every form of code", "[alignment]") {
+TEST_CASE("misaligned accesses are faults with their line, in every form of code", "[alignment][long]") {
   for (const Form& form : kForms) {
     for (const std::string& access : kAccesses) {
       const std::string text = KernelText(form.before + access);

@@ -158,7 +158,7 @@ class Function {
 
 }  // namespace
 
-TEST_CASE("approximate functions keep their bits, fused and on vectors", "[math]") {
+TEST_CASE("approximate functions keep their bits, fused and on vectors", "[math][long]") {
   const bool all = std::getenv("PTX2CPU_FULL_TESTS") != nullptr;
   struct {
     const char* name;
@@ -188,7 +188,7 @@ TEST_CASE("approximate functions keep their bits, fused and on vectors", "[math]
   }
 }
 
-TEST_CASE("ex2 is within the error that PTX states", "[math]") {
+TEST_CASE("ex2 is within the error that PTX states", "[math][long]") {
   const uint32_t step = std::getenv("PTX2CPU_FULL_TESTS") != nullptr ? 1 : 97;
   double worst = 0;
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += step) {
@@ -220,7 +220,7 @@ TEST_CASE("rsqrt is within the error that PTX states", "[math]") {
   CHECK(Rsqrt(0x1p126f) == 0x1p-63f);
 }
 
-TEST_CASE("lg2 is within the error that PTX states", "[math]") {
+TEST_CASE("lg2 is within the error that PTX states", "[math][long]") {
   const uint32_t step = std::getenv("PTX2CPU_FULL_TESTS") != nullptr ? 1 : 97;
   double absolute = 0, relative = 0;  // between 1/2 and 2, elsewhere
   for (uint32_t bits = 1; bits < 0x7F800000; bits += step) {

@@ -115,7 +115,7 @@ std::string Code(const ir::Module& module, const char* target) {
 
 }  // namespace
 
-TEST_CASE("rows of matrices at known distances are loads without a vector of addresses", "[matrix]") {
+TEST_CASE("rows of matrices at known distances are loads without a vector of addresses", "[matrix][long]") {
   for (const Case& c : kCases) {
     const ir::Module module = BuildKernel(Kernel(c), "k");
     const auto wanted =

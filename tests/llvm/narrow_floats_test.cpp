@@ -124,7 +124,7 @@ std::vector<uint32_t> Results(const std::vector<uint32_t>& words,
 }  // namespace
 
 TEST_CASE("small floats are coded as the interpreter codes them, by vectors of any machine",
-          "[narrow_floats]") {
+          "[narrow_floats][long]") {
   const std::vector<uint32_t> words = Inputs();
   const ir::Module module = BuildKernel(Kernel(), "k");
   const std::vector<uint32_t> expected =

@@ -4,6 +4,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -104,10 +105,12 @@ Memory Run(const std::string& text, const lowering::JitOptions& options, uint32_
 }  // namespace
 
 TEST_CASE("narrow elements of lanes that run at once are those of lanes one by one", "[narrow]") {
+  test::Sample sample(4);
   for (const std::string& body : kBodies) {
     const std::string text = Kernel(body);
     INFO(body);
     for (uint32_t block : {32u, 45u, 64u}) {
+      if (sample.Skips()) continue;
       const Memory wanted = Run(text, {.lane_width = 1}, block);
       for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
         INFO(target);

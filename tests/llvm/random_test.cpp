@@ -86,7 +86,7 @@ TEST_CASE("random kernels give the same as machine code") {
 TEST_CASE("the kernels of the passes' tests give the same as machine code") {
   auto jit = MakeJit(3);
   uint32_t compared = 0;
-  test::Sample sample(3);
+  test::Sample sample(7);
   for (const auto& entry : std::filesystem::directory_iterator(PTX2CPU_SOURCE_DIR "/tests/passes/kernels")) {
     std::string name = entry.path().stem();
     if (entry.path().extension() != ".ir" || name == "endless" || sample.Skips()) continue;

@@ -80,7 +80,7 @@ void CheckRun(const ptx2cpu_kernel& kernel, const Stride& stride, uint32_t n, ui
 }  // namespace
 
 TEST_CASE("accesses with a short stride are runs of memory, of each type and width", "[strided]") {
-  test::Sample sample(3);
+  test::Sample sample(7);
   for (const int bytes : {1, 2, 4, 8}) {
     for (const int apart : {-4, -3, -2, -1, 2, 3, 4}) {
       if (sample.Skips()) continue;

@@ -73,7 +73,7 @@ std::string CodeOf(const std::string& text, const char* target, unsigned width) 
 }  // namespace
 
 TEST_CASE("vectors over the ends of rows access what their threads do", "[tiles]") {
-  test::Sample sample(5);
+  test::Sample sample(11);
   for (const uint32_t row : {5u, 17u, 20u, 50u}) {
     for (const uint32_t skipped : {0u, 3u}) {
       const std::string text = Kernel(row, skipped);

@@ -320,7 +320,7 @@ TEST_CASE("indices that are clamped on both sides are two runs", "[runs]") {
   CHECK(ReportOf(kClamped).loads.consecutive == 1);
 }
 
-TEST_CASE("rows of a tile that threads in one line fill are runs", "[runs]") {
+TEST_CASE("rows of a tile that threads in one line fill are runs", "[runs][long]") {
   const Computes tile = [](const Launch& launch, const Words& in, Words& out) {
     for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
       const uint32_t row = i / launch.a, column = i % launch.a;
@@ -343,7 +343,7 @@ TEST_CASE("rows of a tile that threads in one line fill are runs", "[runs]") {
   }
 }
 
-TEST_CASE("rows of planes that threads in one line fill are runs with gaps", "[runs]") {
+TEST_CASE("rows of planes that threads in one line fill are runs with gaps", "[runs][long]") {
   for (const std::string type : {"s32", "u32"}) {
     Check(Planes(type),
           {{2, 64, 20, 7}, {1, 128, 26, 5}, {3, 32, 13, 1}, {1, 96, 5, 3}, {1, 64, 70, 2}, {1, 8, 1, 1}},
@@ -357,7 +357,7 @@ TEST_CASE("rows of planes that threads in one line fill are runs with gaps", "[r
   }
 }
 
-TEST_CASE("quotients of sequences that wrap around are those of each lane", "[runs]") {
+TEST_CASE("quotients of sequences that wrap around are those of each lane", "[runs][long]") {
   for (const std::string type : {"s32", "u32"}) {
     const std::string ptx = Kernel("  add.s32 %r3, %i, %b;\n  div." + type + " %r4, %r3, %a;\n  rem." + type +
                                    R"( %r5, %r3, %a;

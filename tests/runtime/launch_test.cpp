@@ -115,7 +115,7 @@ TEST_CASE("each worker begins in a part of the grid that is its own in every lau
   };
   // Block 0 is long, so that the owner asks for help; all others wait until all workers have begun, so that
   // no worker is done with its part before.
-  const ptx2cpu_kernel kernel = MakeKernel("places", [](ptx2cpu_block* block) {
+  static const ptx2cpu_kernel kernel = MakeKernel("places", [](ptx2cpu_block* block) {
     auto& places = *Param<Places*>(block);
     uint32_t& first = places.first[block->worker];
     if (first == ~0u) {
@@ -142,7 +142,9 @@ TEST_CASE("the owner does what workers that are held up have left of their parts
     uint32_t needed = 0;  // blocks, without the first of each part
   };
   constexpr uint32_t kEach = 5;
-  const ptx2cpu_kernel kernel = MakeKernel("held up", [](ptx2cpu_block* block) {
+  // At an address of its own: with the time of another kernel's blocks, a worker would begin with more than
+  // one block, the first of which waits for the others.
+  static const ptx2cpu_kernel kernel = MakeKernel("held up", [](ptx2cpu_block* block) {
     auto& progress = *Param<Progress*>(block);
     if (block->ctaid[0] == 0) return std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (block->ctaid[0] % kEach != 0) {
