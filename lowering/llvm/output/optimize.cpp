@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "ir/internal_error.h"
+#include "lowering/llvm/output/halves_of_masks.h"
 #include "lowering/llvm/output/idle_trips.h"
 #include "lowering/llvm/output/jam_rows.h"
 #include "lowering/llvm/output/join_stores.h"
@@ -267,6 +268,7 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
 
 Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
                                  llvm::CodeGenFileType type, const std::atomic<bool>* stop) {
+  MoveMasksThatAreHalves(module, machine);
   const PassGate gate(module, machine, stop);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
