@@ -103,6 +103,7 @@ llvm::BasicBlock* LoopEmitter::ExitBlock(const LaneStep& lane_step, llvm::BasicB
 }
 
 Status LoopEmitter::Lane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop) {
+  TRY_STATUS(PrefetchLater(inst, lane_step, loop));
   llvm::BasicBlock* done = e.body.NewBlock("lane_done");
   lane_step.end = lane_step.exit = done;
   if (MasksLanes(inst)) {
@@ -241,7 +242,16 @@ Status LoopEmitter::LanesOneByOne(const ir::Inst& inst, Value first, unsigned co
   Value rest = b.CreateSub(threads, e.step->thread);
   const bool remainder = count != kWarpSize || first != nullptr;
   Value end = first == nullptr ? b.getInt32(count) : b.CreateAdd(first, b.getInt32(count), "", true, true);
-  LaneLoop loop = Open(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, end), "lane", first);
+  end = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, end);
+  LaneStep first_step = *e.step;
+  first_step.level = Level::kLane;
+  first_step.width = 1;
+  if (first != nullptr) {
+    first_step.lane = first;
+    first_step.thread = b.CreateAdd(first_step.thread, first, "thread", true, true);
+  }
+  TRY_STATUS(PrefetchFirst(inst, first_step, first, end));
+  LaneLoop loop = Open(end, "lane", first);
   LaneStep lane_step{.level = Level::kLane,
                      .width = 1,
                      .warp = e.step->warp,

@@ -46,6 +46,12 @@ class LoopEmitter {
   // The region of one lane, in the innermost loop; skips lanes that have exited.
   Status Lane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
 
+  // ahead.cpp: lines that a lane `by` after the step's updates, if it `is_there`; those of the loop's first
+  // lanes; those of the lane some turns later.
+  Status PrefetchForLane(const ir::Inst& inst, LaneStep step, llvm::Value* by, llvm::Value* is_there);
+  Status PrefetchFirst(const ir::Inst& inst, const LaneStep& step, llvm::Value* first, llvm::Value* end);
+  Status PrefetchLater(const ir::Inst& inst, const LaneStep& step, const LaneLoop& loop);
+
   // Some lanes of the warp: `count` from `first` on, those of them that exist.
   Status LanesOneByOne(const ir::Inst& inst, llvm::Value* first, unsigned count,
                        const std::optional<ThreadTimes>& times);

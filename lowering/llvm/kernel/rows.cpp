@@ -37,6 +37,13 @@ Status LoopEmitter::EachRow(const std::function<Status(LaneStep, Value)>& body) 
 }
 
 Status LoopEmitter::ThreadsOneByOne(const ir::Inst& inst, LaneStep row_step, Value first, Value end) {
+  LaneStep first_step = row_step;
+  first_step.width = 1;
+  if (first != nullptr) {
+    first_step.thread = b.CreateAdd(row_step.thread, first, "thread", true, true);
+    first_step.tid[0] = first;
+  }
+  TRY_STATUS(PrefetchFirst(inst, first_step, first, end));
   LaneLoop x = Open(end, "x", first);
   row_step.thread = b.CreateAdd(row_step.thread, x.index, "thread", true, true);
   row_step.tid[0] = x.index;

@@ -320,9 +320,11 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
                          results.back().array, llvm::Align(64));
   }
   llvm::BasicBlock* after = e.body.NewBlock("after");
+  bool waits = false;
   auto one_of = [&](Value lane) { return EmitLane(inst, lane, operands, results); };
-  auto each = [&] {
+  auto each = [&]() -> Status {
     operands = StoreOperands(inst, false);
+    if (!waits) TRY_STATUS(PrefetchUpdated(inst, mask, operands));
     return EachOf(mask, one_of);
   };
   auto short_ones = [&]() -> Status {
@@ -343,8 +345,9 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
     b.CreateCondBr(e.deferred.TakeCredit(width_), wait, direct);
     b.SetInsertPoint(wait);
     {
-      DeferredAtomics::Decided decided(e.deferred, true);
+      DeferredAtomics::Decided decided(e.deferred, waits = true);
       TRY_STATUS(short_ones());
+      waits = false;
     }
     b.CreateBr(after);
     b.SetInsertPoint(direct);

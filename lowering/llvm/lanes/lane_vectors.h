@@ -183,6 +183,7 @@ class LaneVectors {
   void PrefetchAhead(llvm::Value* pointer, unsigned length, llvm::Value* bytes);
   void PrefetchNextBlock(const ir::Inst& load, llvm::Value* pointer, unsigned length);
   void PrefetchLaterTrips(const ir::Inst& load, llvm::Value* pointer);
+  Status PrefetchUpdated(const ir::Inst& inst, const Mask& mask, std::span<const Stored> operands);
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.
   struct Stretch {

@@ -22,6 +22,9 @@
 //   ->   the same, and prefetch x[((n + 1) * 4 + row) * length + k + lane ..] where there is such a block
 //
 // or reads a page or half of one.
+//
+// And what atomics update at each lane's own place: a processor begins no access while a locked one waits for
+// memory, so all lanes' lines are asked for before the first lane's turn.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -212,6 +215,23 @@ void LaneVectors::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
   if (after == nullptr) return;
   b.CreateBr(after);
   b.SetInsertPoint(after);
+}
+
+Status LaneVectors::PrefetchUpdated(const ir::Inst& inst, const Mask& mask,
+                                    std::span<const Stored> operands) {
+  constexpr uint32_t kWrites = 1;
+  const bool updates = inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas;
+  if (!updates || inst.attrs.space != ir::Space::kGlobal || inst.attrs.scope == ir::Scope::kCta ||
+      !e.values.Get(inst.operands[0])->getType()->isVectorTy())
+    return {};
+  return EachOf(mask, [&](Value lane) {
+    return AtLane(lane, operands, [&]() -> Status {
+      Value pointer = b.CreateIntToPtr(e.values.Get(inst.operands[0]), b.getPtrTy());
+      b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                        {pointer, b.getInt32(kWrites), b.getInt32(kFirstCache), b.getInt32(1)});
+      return {};
+    });
+  });
 }
 
 }  // namespace ptx2cpu::lowering
