@@ -81,3 +81,10 @@ TEST_CASE("blocks that read a page each prefetch that of the next one") {
   // A kilobyte of each array: processors read ahead of most blocks.
   CHECK(Count(AssemblyOf("math", "black_scholes", {256, 1, 1}), "\tprefetcht1\t") == 0);
 }
+
+TEST_CASE("blocks that read a tile prefetch that of the next one") {
+  for (const auto& [family, kernel, block] :
+       {std::tuple("stencil", "stencil_5", analysis::LaunchShape{64, 16, 1}),
+        {"stream", "transpose", analysis::LaunchShape{32, 8, 1}}})
+    CHECK(Count(AssemblyOf(family, kernel, block), "\tprefetcht0\t") >= 4);
+}

@@ -184,6 +184,9 @@ class LaneVectors {
   void PrefetchNextBlock(const ir::Inst& load, llvm::Value* pointer, unsigned length);
   void PrefetchLaterTrips(const ir::Inst& load, llvm::Value* pointer);
   Status PrefetchUpdated(const ir::Inst& inst, const Mask& mask, std::span<const Stored> operands);
+  // next_tile.cpp
+  std::vector<const ir::Inst*> LoadsOfTile() const;
+  void PrefetchNextTile();
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.
   struct Stretch {
@@ -306,6 +309,7 @@ class LaneVectors {
   llvm::BasicBlock* mixed_ = nullptr;
   uint32_t mixed_level_ = 0;
   bool has_effects_ = false;
+  bool has_stored_ = false;                                  // to global memory
   std::map<ir::BlockId, std::vector<ir::ValueId>> meet_in_;  // what lanes bring, by where it is read
   std::vector<bool> is_open_;  // by block: its code runs whenever that of its level does
   ir::BlockId bounded_;        // at its end the loop of whole trips looks at the bound itself

@@ -211,7 +211,7 @@ void LaneVectors::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
     b.CreateCondBr(goes_on, prefetch, after);
     b.SetInsertPoint(prefetch);
   }
-  PrefetchLines(later, length);
+  PrefetchLines(later, length, kSecondCache);
   if (after == nullptr) return;
   b.CreateBr(after);
   b.SetInsertPoint(after);
