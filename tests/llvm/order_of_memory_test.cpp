@@ -56,6 +56,39 @@ DONE:
 )";
 }
 
+// out[i] = in[i] + 1 for i < n, in steps of the grid.
+std::string AddedInTrips() {
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p<4>; .reg .b32 %i, %n, %v, %step, %a<4>; .reg .b64 %in, %out, %at, %to;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %a2, %tid.x;
+  mov.u32 %a3, %nctaid.x;
+  mad.lo.u32 %i, %a0, %a1, %a2;
+  mul.lo.u32 %step, %a1, %a3;
+  setp.ge.u32 %p0, %i, %n;
+  @%p0 bra DONE;
+AGAIN:
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %to, %out, %at;
+  add.s64 %at, %in, %at;
+  ld.global.u32 %v, [%at];
+  add.u32 %v, %v, 1;
+  st.global.u32 [%to], %v;
+  add.u32 %i, %i, %step;
+  setp.lt.u32 %p0, %i, %n;
+  @%p0 bra AGAIN;
+DONE:
+  ret;
+}
+)";
+}
+
 // The sum of a thread's four elements, a row apart each, and its neighbour's; the second row is read first.
 std::string RowSums(uint32_t threads) {
   const std::string row = std::to_string(4 * threads);
@@ -171,6 +204,17 @@ TEST_CASE("a large array that is only written", "[streams]") {
   const std::vector<uint32_t> out = Run(Scaled(""), {}, sizes, n);
   size_t wrong = 0;
   for (uint32_t i = 0; i < n; ++i) wrong += out[i] != 3 * ((i / 64 + 1) * 2654435761u) + i;
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("few threads that store a large array in many trips", "[streams]") {
+  const std::string code = CodeOf(AddedInTrips(), lowering::Jit::Stage::kLlvm);
+  CHECK(Has(code, "!nontemporal"));
+  CHECK(Has(code, "udiv i32 %"));  // how many
+  const uint32_t n = (8 << 20) + 77;
+  const std::vector<uint32_t> out = Run(AddedInTrips(), {}, {.grid = 16, .block = 256, .in = n, .out = n}, n);
+  size_t wrong = 0;
+  for (uint32_t i = 0; i < n; ++i) wrong += out[i] != (i + 1) * 2654435761u + 1;
   CHECK(wrong == 0);
 }
 

@@ -235,6 +235,7 @@ class LaneVectors {
   llvm::Value* StepsTo(const ir::Inst& inst, llvm::Value* lane, llvm::Value* like);
   llvm::Instruction* StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   void LoadInOrder(const ir::Inst& inst, llvm::Value* first, Memory memory);
+  llvm::Value* TripsAround(const ir::Inst& access);
   llvm::Value* Streams(const ir::Inst& store, const Mask& mask);
   Status StoreWhole(const ir::Inst& inst, const Mask& mask);
   void Scatter(const ir::Inst& inst, const Mask& mask);

@@ -3,10 +3,12 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
-#include <unistd.h>
+#include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <fstream>
 
+#include "lowering/llvm/lanes/counters.h"
 #include "lowering/llvm/lanes/lane_vectors.h"
 #include "runtime/abi/abi.h"
 
@@ -17,15 +19,22 @@ using Value = llvm::Value*;
 namespace {
 constexpr uint64_t kLineBytes = 64;
 
+// Of the cache that neighbouring cores share; 0: unknown. sysconf reports ten such caches on Zen 4.
+uint64_t LastCacheBytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  uint64_t kilobytes = 0;
+  return file >> kilobytes ? kilobytes << 10 : 0;
+}
+
 // Of an array that a launch writes. A kernel reads about as much, and the next one what this one has written:
-// where the last cache holds four such arrays, both ways take the same time (measured on Zen 4: two arrays in
-// turns, in the order of memory; tiles gain from three quarters of that). Code for another machine does not
-// depend on this one.
+// where the last cache holds four such arrays, both ways take the same time, and from three on this one takes
+// three quarters (measured on Zen 4: two arrays in turns, in the order of memory). Code for another machine
+// does not depend on this one.
 uint64_t StreamedBytes(const Target& target) {
   constexpr uint64_t kMin = 4 << 20, kMax = 32 << 20;
-  static const long last_cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (target.name != "native" || last_cache <= 0) return kMax;
-  return std::clamp(static_cast<uint64_t>(last_cache) / 4, kMin, kMax);
+  static const uint64_t last_cache = LastCacheBytes();
+  if (target.name != "native" || last_cache == 0) return kMax;
+  return std::clamp(last_cache / 3, kMin, kMax);
 }
 }  // namespace
 
@@ -48,24 +57,45 @@ void LaneVectors::LoadInOrder(const ir::Inst& inst, Value first, Memory memory) 
   e.values.Set(inst.results[0], llvm::concatenateVectors(b, parts));
 }
 
+// About how often a thread comes to the access: the trips of the loop that moves its address, 1 where they
+// are not known.
+Value LaneVectors::TripsAround(const ir::Inst& access) {
+  Value once = b.getInt64(1);
+  const auto counter = CounterIn(f, access.operands[0], kDepth);
+  if (!counter) return once;
+  std::optional<Test> test;
+  if (counter->param) {
+    test = TestOf(f, f.at_value(*counter->param).block);
+  } else if (const auto bound = BoundOfSlot(f, *counter)) {
+    test = Test{counter->now, counter->step, *bound};
+  }
+  if (!test) return once;
+  Value step = SameEverywhere(test->step), bound = SameEverywhere(test->bound);
+  if (step == nullptr || bound == nullptr || step->getType() != bound->getType()) return once;
+  Value trips = b.CreateUDiv(bound, b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, step, Literal(step, 1)));
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b.CreateZExt(trips, b.getInt64Ty()), once);
+}
+
 // Whether the store's array is better written past the caches: all lanes write whole lines of one that is
 // large. Null: never.
 Value LaneVectors::Streams(const ir::Inst& store, const Mask& mask) {
   const auto number = static_cast<size_t>(&store - f.insts.data());
   const uint64_t bytes = static_cast<uint64_t>(ir::Bytes(store.type)) * ElementCount(store);
   if (!e.m.traits.is_x86 || !e.streaming_stores[number] || width_ * bytes % kLineBytes != 0) return nullptr;
-  Value is_large = e.body.AtEntry([&] {
+  Value threads = e.body.AtEntry([&] {
     auto field = [&](size_t offset) {
       return b.CreateZExt(e.body.Field(offset, b.getInt32Ty(), "extent"), b.getInt64Ty());
     };
     const uint32_t* shape = f.required_threads;  // of one block, where several run as one
-    Value threads = shape[0] != 0
-                        ? b.getInt64(uint64_t{shape[0]} * std::max(shape[1], 1u) * std::max(shape[2], 1u))
-                        : field(offsetof(ptx2cpu_block, thread_count));
+    Value count = shape[0] != 0
+                      ? b.getInt64(uint64_t{shape[0]} * std::max(shape[1], 1u) * std::max(shape[2], 1u))
+                      : field(offsetof(ptx2cpu_block, thread_count));
     for (size_t axis = 0; axis < 3; ++axis)
-      threads = b.CreateMul(threads, field(offsetof(ptx2cpu_block, nctaid) + 4 * axis));
-    return b.CreateICmpUGE(threads, b.getInt64(StreamedBytes(e.m.options.target) / bytes));
+      count = b.CreateMul(count, field(offsetof(ptx2cpu_block, nctaid) + 4 * axis));
+    return count;
   });
+  Value stored = b.CreateMul(threads, TripsAround(store));
+  Value is_large = b.CreateICmpUGE(stored, b.getInt64(StreamedBytes(e.m.options.target) / bytes));
   Memory memory;
   Value pointer = b.CreatePtrToInt(FirstPointer(store, &memory, 0), b.getInt64Ty());
   Value is_aligned = b.CreateICmpEQ(b.CreateAnd(pointer, kLineBytes - 1), b.getInt64(0));
