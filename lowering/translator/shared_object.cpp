@@ -1,7 +1,6 @@
 // What libptx2cpu_translator.so has besides the translator: its one export, and the end of the process.
 #include <string_view>
 
-#include "lowering/llvm/module/machines.h"
 #include "lowering/translator/identity.h"
 #include "lowering/translator/translator.h"
 
@@ -27,16 +26,3 @@ __attribute__((visibility("default"))) const lowering::Translator* ptx2cpu_find_
 // function; its tables own nothing that outlives the process.
 __attribute__((visibility("hidden"))) int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }
 }
-
-namespace ptx2cpu::lowering {
-
-// In place of machines.cpp, which is for every machine: this object compiles for its own.
-void InitialiseMachines() {
-#if defined(__x86_64__)
-  InitialiseX86();
-#elif defined(__aarch64__)
-  InitialiseAArch64();
-#endif
-}
-
-}  // namespace ptx2cpu::lowering

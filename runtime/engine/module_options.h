@@ -25,9 +25,10 @@ struct ModuleOptions {
   uint32_t lane_width = 0;                 // as in lowering::JitOptions
   std::optional<lowering::MatrixSums> matrix_sums = {};  // none: MatrixSumsWanted
 
-  // Which kernels have quick code first, in LLVM instructions. Of scalar code: the best takes 10 ms more or
-  // longer (0.1 ms each, 0.01 for the scalar code, measured by tools/bench's `translation`).
-  size_t scalar_from = 120;
+  // Which kernels have quick code first, in LLVM instructions. Of scalar code: all that do more than return.
+  // The best code of the smallest takes 8 ms more, of one with a loop 20 (measured by tools/bench's
+  // `translation`).
+  size_t scalar_from = 30;
   // Of vectors: about a fifteenth of a second or more at -O3 (0.03 to 0.06 ms each, measured by
   // tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or more).
   size_t quick_from = 2000;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/internal_error.h"
+#include "lowering/llvm/module/target_machine.h"
 #include "lowering/llvm/output/jit.h"
 #include "tests/llvm/kernels.h"
 
@@ -55,4 +56,19 @@ TEST_CASE("generating code ends once it is to stop", "[scalar]") {
   CHECK_THROWS_AS((*jit)->Compile(module, "k", options), InternalError);
   stop = false;
   CHECK((*jit)->Compile(module, "k", options).has_value());
+}
+
+TEST_CASE("every machine of a target has the data layout that modules are given", "[target]") {
+  for (const char* name : {"native", "x86-64-v2", "x86-64-v4", "aarch64-linux-gnu", "riscv64-linux-gnu"}) {
+    INFO(name);
+    const auto target = lowering::ResolveTarget(name);
+    REQUIRE(target);
+    const auto layout = lowering::DataLayoutOf(*target);
+    REQUIRE(layout);
+    for (const int level : {0, 3}) {
+      const auto machine = lowering::BorrowTargetMachine(*target, level);
+      REQUIRE(machine);
+      CHECK((*machine)->createDataLayout().getStringRepresentation() == *layout);
+    }
+  }
 }

@@ -87,6 +87,18 @@ TEST_CASE("a kernel that repeats nothing begins with quick code, however few blo
   CHECK(Run(*best, 1) == Expected(50, 1));
 }
 
+TEST_CASE("by default a short kernel begins with quick code too", "[first]") {
+  const auto module =
+      rt::KernelModule::Make({{Kernel(3, 1), "first.ptx"}}, {.cache = nullptr, .quick_tier = true});
+  BackgroundIsBusy busy;
+  const auto code = Compiled(module, 1);
+  const ptx2cpu_kernel* quick = code->ForBlock(kBlock, 1).value();
+  CHECK(code->LaterThan(quick) != nullptr);
+  CHECK(Run(*quick, 1) == Expected(3, 1));
+  busy.End();
+  CHECK(Run(*code->ForBlock(kBlock, 1).value(), 1) == Expected(3, 1));
+}
+
 TEST_CASE("a small kernel has its best code at once", "[first]") {
   const auto module = ModuleOf(Kernel(3, 1));
   const auto code = Compiled(module, kMany);

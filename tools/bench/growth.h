@@ -27,7 +27,7 @@ struct CompileCost {
 };
 
 // As runtime/engine/module_options.h has it.
-inline constexpr size_t kScalarFrom = 120, kQuickFrom = 2000;
+inline constexpr size_t kScalarFrom = 30, kQuickFrom = 2000;
 
 struct CostOptions {
   bool code = true;  // also what LLVM does

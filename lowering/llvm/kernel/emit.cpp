@@ -150,7 +150,7 @@ Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module,
   ModuleEmitter m(context, module, options, std::move(layout));
   const bool vectors = options.alignment != AlignmentChecks::kAtAccess && m.traits.vector_bytes != 0;
   m.lane_width = vectors ? options.lane_width : 1;
-  m.module->setDataLayout(TRY(BorrowTargetMachine(options.target, 2))->createDataLayout());
+  m.module->setDataLayout(TRY(DataLayoutOf(options.target)));
   m.param_bytes = kernel->param_bytes;
   TRY_STATUS(EmitKernelFunctions(m, *kernel));
   TRY_STATUS(EmitCallees(m));

@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "ir/internal_error.h"
@@ -57,6 +58,32 @@ Target FindNativeTarget() {
 const Target& NativeTarget() {
   static const auto* const native = new Target(FindNativeTarget());
   return *native;
+}
+
+// What is known of targets, by name. As for machines that are idle, nobody waits for the lock.
+template <typename T>
+class Known {
+ public:
+  std::optional<T> Find(const std::string& key) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return std::nullopt;
+    const auto found = known_.find(key);
+    return found == known_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void Put(const std::string& key, T value) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) known_.try_emplace(key, std::move(value));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, T> known_;
+};
+
+// By triple. Threads ask until the process ends.
+Known<std::string>& DataLayouts() {
+  static auto* const layouts = new Known<std::string>;
+  return *layouts;
 }
 
 // Machines that nobody uses at the moment. Making one takes a millisecond, as long as emitting a small
@@ -147,7 +174,13 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& t
                                  kLevels[std::clamp(optimisation, 0, 3)], for_jit));
   if (machine == nullptr)
     return Fail(ErrorCode::kUsage, "target '" + target.name + "' makes no machine code");
+  DataLayouts().Put(target.triple, machine->createDataLayout().getStringRepresentation());
   return machine;
+}
+
+Result<std::string> DataLayoutOf(const Target& target) {
+  if (auto known = DataLayouts().Find(target.triple)) return *std::move(known);
+  return TRY(BorrowTargetMachine(target, 3))->createDataLayout().getStringRepresentation();
 }
 
 void ReturnMachine::operator()(llvm::TargetMachine* machine) const {
@@ -171,10 +204,13 @@ TargetTraits FindTraits(const Target& target) {
   traits.is_x86 = triple.isX86();
   traits.is_aarch64 = triple.isAArch64();
   traits.is_riscv = triple.isRISCV64();
-  auto machine = CreateTargetMachine(target, 2, false);
-  if (!machine) return traits;
-  const llvm::MCSubtargetInfo& info = *(*machine)->getMCSubtargetInfo();
-  auto has = [&](const char* feature) { return info.checkFeatures(std::string("+") + feature); };
+  InitialiseTargets();
+  std::string why;
+  const llvm::Target* machine = llvm::TargetRegistry::lookupTarget(target.triple, why);
+  if (machine == nullptr) return traits;
+  const std::unique_ptr<llvm::MCSubtargetInfo> info(
+      machine->createMCSubtargetInfo(target.triple, target.cpu, target.features));
+  auto has = [&](const char* feature) { return info->checkFeatures(std::string("+") + feature); };
   traits.has_fma = !traits.is_x86 || has("fma");
   if (traits.is_x86) {
     traits.has_half_conversion = has("f16c");
@@ -204,14 +240,12 @@ TargetTraits FindTraits(const Target& target) {
 }  // namespace
 
 TargetTraits TraitsOf(const Target& target) {
-  static std::mutex mutex;
-  static auto* const known = new std::map<std::string, TargetTraits>;  // asked until the process ends
-  std::unique_lock lock(mutex, std::try_to_lock);
-  if (!lock) return FindTraits(target);  // as for machines that are idle
+  static auto* const known = new Known<TargetTraits>;
   const std::string key = KeyOf(target);
-  auto found = known->find(key);
-  if (found == known->end()) found = known->emplace(key, FindTraits(target)).first;
-  return found->second;
+  if (const auto traits = known->Find(key)) return *traits;
+  const TargetTraits traits = FindTraits(target);
+  known->Put(key, traits);
+  return traits;
 }
 
 }  // namespace ptx2cpu::lowering

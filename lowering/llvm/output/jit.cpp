@@ -31,7 +31,6 @@ Jit::~Jit() = default;
 Result<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
   if (options.target.triple.empty()) options.target = TRY(TargetWanted());
   if (options.lane_width == 0) options.lane_width = LaneWidthWanted();
-  static_cast<void>(TRY(BorrowTargetMachine(options.target, options.optimisation)));
   return std::unique_ptr<Jit>(new Jit(std::move(options)));
 }
 
@@ -78,11 +77,11 @@ Result<std::optional<KernelImage>> Jit::CompileScalar(const ir::Module& module, 
   EmitOptions emit = EmitOptionsFor(kernel.name, options.alignment);
   emit.thread_ids = ThreadIds::kAnyShape;
   emit.lane_width = 1;
+  const auto machine = TRY(BorrowTargetMachine(options_.target, 0));
   const EmittedKernel emitted = TRY(Emit(context, module, emit));
   times.instructions = emitted.module->getInstructionCount();
   if (times.instructions < options.scalar_from) return std::nullopt;
   times.emit = lap();
-  const auto machine = TRY(BorrowTargetMachine(options_.target, 0));
   Optimize(*emitted.module, *machine, 0, options.stop);
   times.optimise = lap();
   KernelImage image = DescribeKernel(module, kernel, emitted.layout);
