@@ -6,6 +6,18 @@
 //     %t = shr_s %h, 3
 //     %q = add %t, %s
 //
+//     %w = zext i64 from i32 %x             %d = div_u %x, 255
+//     %p = mul i64 %w, 0x80808081           %q = zext i64 from i32 %d
+//     %q = shr_u i64 %p, 39
+//
+// Some divisors need a multiplier of 33 bits, of which the highest is a sum:
+//
+//     %h = mulhi_u %x, 0x24924925           %q = div_u %x, 7
+//     %d = sub %x, %h
+//     %e = shr_u %d, 1
+//     %f = add %e, %h
+//     %q = shr_u %f, 2
+//
 // A quotient of neighbouring numbers is known to be the same, or to step once (tiles with a halo are filled
 // by threads in one line: `tile[i / 20][i % 20]`); of the product's upper half nothing is known. Machine code
 // has the multiplication either way. The multipliers are those of Granlund and Montgomery, Division by
@@ -33,6 +45,7 @@ struct Division {
   Opcode op;
   ValueId dividend;
   uint32_t divisor;
+  bool widened = false;  // the quotient is the 64-bit number of this value
 };
 
 // floor(x * multiplier / 2^shift) is floor(x / divisor) for all x up to `most`.
@@ -51,13 +64,16 @@ class Matcher {
   explicit Matcher(const ir::Function& f) : f_(f) {}
 
   std::optional<Division> Match(const ir::Inst& inst) const {
+    if (inst.op == Opcode::kShrU && inst.type == Type::kI64 && inst.attrs.flags == 0) return OfWide(inst);
     if (inst.type != Type::kI32) return std::nullopt;
     if (inst.op == Opcode::kAdd && inst.attrs.flags == 0) {
       for (size_t n = 0; n < 2; ++n) {
         if (const auto division = Signed(inst.operands[n], inst.operands[1 - n])) return division;
       }
     }
-    return inst.op == Opcode::kShrU || inst.op == Opcode::kMulHiU ? Unsigned(inst) : std::nullopt;
+    if (inst.op != Opcode::kShrU && inst.op != Opcode::kMulHiU) return std::nullopt;
+    const auto division = Unsigned(inst);
+    return division ? division : ByLongMultiplier(inst);
   }
 
  private:
@@ -130,21 +146,107 @@ class Matcher {
       shift += *amount;
     }
     const auto product = UpperHalf(*upper);
-    if (!product) return std::nullopt;
+    return product ? UnsignedBy(*product, shift) : std::nullopt;
+  }
+
+  std::optional<Division> UnsignedBy(const Product& product, unsigned shift) const {
     // An even divisor's zeros may have been shifted out before.
-    ValueId dividend = product->factor;
+    ValueId dividend = product.factor;
     unsigned before = 0;
     if (const ir::Inst* shifted = Of(dividend, Opcode::kShrU)) {
       const auto amount = Number(shifted->operands[1]);
       if (amount && *amount < 32) before = *amount, dividend = shifted->operands[0];
     }
-    const auto divisor = DivisorOf(product->number, shift, (kTwoTo32 - 1) >> before, true);
+    const auto divisor = DivisorOf(product.number, shift, (kTwoTo32 - 1) >> before, true);
     if (!divisor || (uint64_t{*divisor} << before) >= kTwoTo32 / 2) return std::nullopt;
     return Division{Opcode::kDivU, dividend, *divisor << before};
   }
 
+  // The product of a number of 32 bits and a constant one, in 64 bits.
+  std::optional<Product> WideProduct(ValueId value) const {
+    const ir::Inst* product = Of(value, Opcode::kMul);
+    if (product == nullptr || product->type != Type::kI64) return std::nullopt;
+    for (size_t n = 0; n < 2; ++n) {
+      const ir::Inst* factor = Of(product->operands[n], Opcode::kZext);
+      const ir::InstId number = f_.at_value(product->operands[1 - n]).def;
+      if (factor == nullptr || factor->from != Type::kI32 || !number.valid()) continue;
+      const ir::Inst& constant = f_.at_inst(number);
+      if (constant.op == Opcode::kConst && constant.attrs.bits < kTwoTo32)
+        return Product{factor->operands[0], constant.attrs.bits};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Division> OfWide(const ir::Inst& last) const {
+    const auto amount = Number(last.operands[1]);
+    const auto product = WideProduct(last.operands[0]);
+    if (!amount || *amount < 32 || *amount > 63 || !product) return std::nullopt;
+    auto division = UnsignedBy(*product, *amount);
+    if (division) division->widened = true;
+    return division;
+  }
+
+  // Of a product of unsigned numbers, in either form.
+  std::optional<Product> UpperHalfOf(ValueId value) const {
+    if (const ir::Inst* upper = Of(value, Opcode::kMulHiU)) return UpperHalf(*upper);
+    const ir::Inst* low = Of(value, Opcode::kTrunc);
+    const ir::Inst* shifted = low == nullptr ? nullptr : Of(low->operands[0], Opcode::kShrU);
+    if (shifted == nullptr || shifted->type != Type::kI64 || Number(shifted->operands[1]) != 32)
+      return std::nullopt;
+    return WideProduct(shifted->operands[0]);
+  }
+
+  std::optional<Division> ByLongMultiplier(const ir::Inst& last) const {
+    const auto amount = Number(last.operands[1]);
+    const ir::Inst* sum = last.op == Opcode::kShrU ? Of(last.operands[0], Opcode::kAdd) : nullptr;
+    if (!amount || *amount > 31 || sum == nullptr) return std::nullopt;
+    for (size_t n = 0; n < 2; ++n) {
+      auto product = UpperHalfOf(sum->operands[n]);
+      const ir::Inst* half = Of(sum->operands[1 - n], Opcode::kShrU);
+      const ir::Inst* rest = half == nullptr ? nullptr : Of(half->operands[0], Opcode::kSub);
+      if (!product || rest == nullptr || Number(half->operands[1]) != 1) continue;
+      if (rest->operands[0] != product->factor || rest->operands[1] != sum->operands[n]) continue;
+      product->number += kTwoTo32;
+      return UnsignedBy(*product, 33 + *amount);
+    }
+    return std::nullopt;
+  }
+
   const ir::Function& f_;
 };
+
+// In front of the instruction.
+ValueId Add(ir::Function& f, ir::InstId before, ir::Inst inst) {
+  const ir::BlockId block = f.at_inst(before).block;
+  const auto& insts = f.at_block(block).insts;
+  inst.type = Type::kI32;
+  inst.at = f.at_inst(before).at;
+  const auto where = static_cast<size_t>(std::ranges::find(insts, before) - insts.begin());
+  return f.at_inst(ir::Insert(f, block, where, std::move(inst))).results[0];
+}
+
+void Replace(ir::Function& f, ir::InstId id, const Division& division) {
+  ir::Inst number;
+  number.op = Opcode::kConst;
+  number.attrs.bits = division.divisor;
+  const ValueId divisor = Add(f, id, std::move(number));
+  if (!division.widened) {
+    ir::Inst& quotient = f.inst(id);
+    quotient.op = division.op;
+    quotient.operands = {division.dividend, divisor};
+    quotient.attrs = {};
+    return;
+  }
+  ir::Inst divide;
+  divide.op = division.op;
+  divide.operands = {division.dividend, divisor};
+  const ValueId quotient = Add(f, id, std::move(divide));
+  ir::Inst& widen = f.inst(id);
+  widen.op = Opcode::kZext;
+  widen.from = Type::kI32;
+  widen.operands = {quotient};
+  widen.attrs = {};
+}
 
 }  // namespace
 
@@ -156,21 +258,7 @@ Status RestoreDivisions(ir::Module&, ir::Function& f, const PassOptions&) {
       if (const auto division = Matcher(f).Match(f.at_inst(id))) found.emplace_back(id, *division);
     }
   }
-  for (const auto& [id, division] : found) {
-    const ir::BlockId block = f.at_inst(id).block;
-    const auto& insts = f.at_block(block).insts;
-    ir::Inst number;
-    number.op = Opcode::kConst;
-    number.type = Type::kI32;
-    number.attrs.bits = division.divisor;
-    number.at = f.at_inst(id).at;
-    const auto where = static_cast<size_t>(std::ranges::find(insts, id) - insts.begin());
-    const ValueId divisor = f.at_inst(ir::Insert(f, block, where, std::move(number))).results[0];
-    ir::Inst& quotient = f.inst(id);
-    quotient.op = division.op;
-    quotient.operands = {division.dividend, divisor};
-    quotient.attrs = {};
-  }
+  for (const auto& [id, division] : found) Replace(f, id, division);
   return {};
 }
 

@@ -50,6 +50,32 @@ TEST_CASE("products that divide by a constant are divisions", "[passes][division
         1);  // by 36
 }
 
+namespace {
+
+// A product of 64 bits, of which nvcc takes the upper part; of one of 33 bits the highest is a sum.
+std::string Wide(uint32_t multiplier, uint32_t shift) {
+  return "  %w = zext i64 from i32 %x\n  %m = const i64 " + std::to_string(multiplier) +
+         "\n  %p = mul i64 %w, %m\n  %by = const i32 " + std::to_string(shift) +
+         "\n  %u = shr_u i64 %p, %by\n  %q = trunc i32 from i64 %u\n";
+}
+std::string WithLongMultiplier(uint32_t multiplier, uint32_t shift) {
+  std::string text = Wide(multiplier, 32);
+  text.replace(text.find("%q"), 2, "%h");
+  return text + "  %n1 = const i32 0x1\n  %d = sub i32 %x, %h\n  %e = shr_u i32 %d, %n1\n" +
+         "  %f = add i32 %e, %h\n  %to = const i32 " + std::to_string(shift) + "\n  %q = shr_u i32 %f, %to\n";
+}
+
+}  // namespace
+
+TEST_CASE("products of 64 bits that divide 32 bits by a constant are divisions", "[passes][divisions]") {
+  CHECK(Restored(Wide(0x80808081, 39)) == 1);               // by 255
+  CHECK(Restored(Wide(0xcccccccd, 35)) == 1);               // by 10
+  CHECK(Restored(WithLongMultiplier(0x24924925, 2)) == 1);  // by 7
+  CHECK(Restored(Wide(0x80808080, 39)) == 0);
+  CHECK(Restored(Wide(0x80808081, 31)) == 0);
+  CHECK(Restored(WithLongMultiplier(0x24924924, 2)) == 0);
+}
+
 TEST_CASE("other products stay", "[passes][divisions]") {
   // One less or more than the multiplier is wrong for some number, and 70's needs its factor added.
   CHECK(Restored("  %m = const i32 0xcccccccc\n  %by = const i32 0x4\n  %h = mulhi_u i32 %x, %m\n"
