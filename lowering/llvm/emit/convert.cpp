@@ -185,6 +185,11 @@ Status FromInteger(Site& s, bool is_signed) {
   bool nearest = mode == Rounding::kNearestEven;
   auto convert = [&](llvm::Type* scalar) {
     llvm::Type* type = ShapedLike(value, scalar);
+    // As machines do it. LLVM would narrow what the number is made of to its bits first, to widen it again.
+    if (from < 32) {
+      llvm::Type* word = ShapedLike(value, s.b.getInt32Ty());
+      return s.b.CreateSIToFP(is_signed ? s.b.CreateSExt(value, word) : s.b.CreateZExt(value, word), type);
+    }
     return is_signed ? s.b.CreateSIToFP(value, type) : s.b.CreateUIToFP(value, type);
   };
   if (nearest && !IsHalf(to)) {

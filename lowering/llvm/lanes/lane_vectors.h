@@ -198,6 +198,11 @@ class LaneVectors {
   Stretch StretchOf(const ir::Inst& inst, const Mask& mask, Memory* memory);
   void LoadStrided(const ir::Inst& inst, const Mask& mask);
   void StoreStrided(const ir::Inst& inst, const Mask& mask);
+  // packed_elements.cpp: elements of each lane that are one word, or part of one.
+  bool IsPacked(const ir::Inst& access) const;
+  llvm::Type* PackedType(const ir::Inst& access);
+  void Unpack(const ir::Inst& load, llvm::Value* words);
+  llvm::Value* Pack(const ir::Inst& store);
   // groups.cpp
   Result<llvm::Value*> FirstOf(ir::ValueId id, std::span<const ir::ValueId> parts);
   llvm::Value* IsPattern(ir::ValueId part, const Mask& mask);

@@ -163,7 +163,10 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned 
   NoteMisaligned(inst, mask, true);
   Memory memory;
   const size_t count = inst.results.size();
-  auto* type = llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(width_ * count));
+  const bool packed = IsPacked(inst);
+  llvm::Type* type =
+      packed ? PackedType(inst)
+             : llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(width_ * count));
   Value pointer = FirstPointer(inst, &memory, lanes_before);
   llvm::Instruction* load;
   if (lanes_before == 0) PrefetchLaterTrips(inst, pointer);
@@ -171,10 +174,11 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned 
     if (is_wide_ && region_.levels.size() == 1 && count == 1) return LoadInOrder(inst, pointer, memory);
     load = b.CreateAlignedLoad(type, pointer, AlignOf(inst, 0));
   } else {
-    load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count),
+    load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, packed ? 1 : count),
                               llvm::Constant::getNullValue(type));
   }
   e.m.Annotate(load, memory);
+  if (packed) return Unpack(inst, load);
   for (size_t k = 0; k < count; ++k) {
     llvm::SmallVector<int, 64> from;
     for (unsigned lane = 0; lane < width_; ++lane) from.push_back(static_cast<int>(lane * count + k));
@@ -283,8 +287,10 @@ llvm::Instruction* LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& 
   Memory memory;
   const size_t count = inst.operands.size() - 1;
   Value pointer = FirstPointer(inst, &memory, lanes_before), whole = Vector(e.values.Get(inst.operands[1]));
+  const bool packed = IsPacked(inst);
+  if (packed) whole = Pack(inst);
   // All lanes' first elements, then all second ones ..., brought into the order of memory.
-  if (count > 1) {
+  if (count > 1 && !packed) {
     llvm::SmallVector<int, 64> pair(2 * width_);
     std::iota(pair.begin(), pair.end(), 0);
     auto two = [&](size_t k) {
@@ -309,7 +315,7 @@ llvm::Instruction* LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& 
   if (IsAll(mask)) {
     store = b.CreateAlignedStore(whole, pointer, AlignOf(inst, 0));
   } else {
-    store = b.CreateMaskedStore(whole, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count));
+    store = b.CreateMaskedStore(whole, pointer, AlignOf(inst, 0), Repeated(mask.lanes, packed ? 1 : count));
   }
   e.m.Annotate(store, memory);
   return store;
