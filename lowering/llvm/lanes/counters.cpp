@@ -115,6 +115,19 @@ std::optional<Counter> CounterInSum(const ir::Function& f, ValueId id, int depth
   return of_term(f, id, depth);
 }
 
+// The one value that is stored to a slot.
+std::optional<ValueId> OnlyStored(const ir::Function& f, uint32_t slot) {
+  std::optional<ValueId> only;
+  for (const ir::Inst& store : f.insts) {
+    if (!store.block.valid() || store.op != Opcode::kSlotStore || store.attrs.index != slot) continue;
+    if (only) return std::nullopt;
+    only = store.operands[0];
+  }
+  return only;
+}
+
+}  // namespace
+
 // What a loop's parameter is in the first trip, or a block's that is entered over one edge.
 std::optional<ValueId> FirstArgument(const ir::Function& f, ValueId param) {
   const ir::BlockId head = f.at_value(param).block;
@@ -135,19 +148,6 @@ std::optional<ValueId> FirstArgument(const ir::Function& f, ValueId param) {
   }
   return first;
 }
-
-// The one value that is stored to a slot.
-std::optional<ValueId> OnlyStored(const ir::Function& f, uint32_t slot) {
-  std::optional<ValueId> only;
-  for (const ir::Inst& store : f.insts) {
-    if (!store.block.valid() || store.op != Opcode::kSlotStore || store.attrs.index != slot) continue;
-    if (only) return std::nullopt;
-    only = store.operands[0];
-  }
-  return only;
-}
-
-}  // namespace
 
 std::optional<uint64_t> PointerIn(const ir::Function& f, ValueId id, int depth) {
   if (depth == 0 || ir::Bits(f.type_of(id)) != 64) return std::nullopt;

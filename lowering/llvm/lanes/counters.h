@@ -39,6 +39,8 @@ struct Test {
 };
 
 std::optional<Test> TestOf(const ir::Function& f, ir::BlockId head);
+// What a parameter of a loop's head is in the first trip.
+std::optional<ir::ValueId> FirstArgument(const ir::Function& f, ir::ValueId param);
 
 // The bound of a loop whose counter is a slot: what the sum of the slot and its step is compared with.
 std::optional<ir::ValueId> BoundOfSlot(const ir::Function& f, const Counter& counter);

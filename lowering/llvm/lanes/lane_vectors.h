@@ -176,7 +176,8 @@ class LaneVectors {
   llvm::Value* BytesOf(ir::ValueId step, int64_t factor, std::span<const ir::ValueId> factors,
                        unsigned trips);
   static constexpr unsigned kFirstCache = 3, kSecondCache = 2;  // LLVM's localities
-  void PrefetchLines(llvm::Value* pointer, unsigned length, unsigned locality = kFirstCache);
+  void PrefetchLines(llvm::Value* pointer, unsigned length, unsigned locality = kFirstCache,
+                     bool to_write = false);
   void PrefetchNextRows(llvm::Value* pointer, const ir::Inst& load, unsigned length);
   llvm::Value* BytesToNextRows(const ir::Inst& load, unsigned length);
   llvm::Value* BytesToNextPage(const ir::Inst& load);
@@ -187,6 +188,15 @@ class LaneVectors {
   // next_tile.cpp
   std::vector<const ir::Inst*> LoadsOfTile() const;
   void PrefetchNextTile();
+  // own_stores.cpp
+  struct StoreAhead {
+    const ir::Inst *load = nullptr, *store = nullptr;
+    std::optional<ir::ValueId> counter, its_counter;  // of the loops around them
+  };
+  const ir::Inst* FirstOfRows(const LaneRegion& region, ir::Opcode op) const;
+  std::optional<ir::BlockId> LoopAround(const LaneRegion& region, const ir::Inst& access) const;
+  void FindStoreAhead();
+  void PrefetchStoreAfter(const ir::Inst& load);
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.
   struct Stretch {
@@ -241,6 +251,7 @@ class LaneVectors {
   llvm::Instruction* StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   void LoadInOrder(const ir::Inst& inst, llvm::Value* first, Memory memory);
   llvm::Value* TripsAround(const ir::Inst& access);
+  llvm::Value* IsLarge(const ir::Inst& store);
   llvm::Value* Streams(const ir::Inst& store, const Mask& mask);
   Status StoreWhole(const ir::Inst& inst, const Mask& mask);
   void Scatter(const ir::Inst& inst, const Mask& mask);
@@ -315,7 +326,9 @@ class LaneVectors {
   llvm::BasicBlock* mixed_ = nullptr;
   uint32_t mixed_level_ = 0;
   bool has_effects_ = false;
-  bool has_stored_ = false;                                  // to global memory
+  bool has_stored_ = false;  // to global memory
+  bool has_looked_ahead_ = false;
+  StoreAhead store_ahead_;
   std::map<ir::BlockId, std::vector<ir::ValueId>> meet_in_;  // what lanes bring, by where it is read
   std::vector<bool> is_open_;  // by block: its code runs whenever that of its level does
   ir::BlockId bounded_;        // at its end the loop of whole trips looks at the bound itself

@@ -12,8 +12,8 @@
 
 #include "analysis/lanes/repeated_lanes.h"
 #include "lowering/llvm/lanes/counters.h"
+#include "lowering/llvm/lanes/elsewhere.h"
 #include "lowering/llvm/lanes/lane_vectors.h"
-#include "runtime/abi/abi.h"
 #include "runtime/abi/joined_blocks.h"
 
 namespace ptx2cpu::lowering {
@@ -25,7 +25,7 @@ using Value = llvm::Value*;
 
 namespace {
 
-constexpr size_t kMaxValues = 64, kMaxLoads = 4;
+constexpr size_t kMaxLoads = 4;
 constexpr uint64_t kMaxBytesOfTile = 16384;  // half of most first caches
 
 // Blocks that most threads come to: arms of `tid.x == 0` are left out.
@@ -51,63 +51,6 @@ bool IsPlainLoad(const ir::Inst& inst) {
   return inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kGlobal &&
          inst.attrs.order == ir::MemoryOrder::kWeak && (inst.attrs.flags & ir::kVolatile) == 0;
 }
-
-// Values of the step's first thread in the next block of the grid's order.
-class InNextBlock {
- public:
-  explicit InNextBlock(FunctionEmitter& e) : e_(e), values_(e.values) {}
-
-  // Null: it is not made of the places of thread and block alone.
-  Value Compute(ValueId id) {
-    if (computed_.contains(id.index)) return e_.values.Get(id);
-    const ir::Inst* inst = DefinitionOf(e_.f, id);
-    if (inst == nullptr || computed_.size() == kMaxValues || !MayCompute(*inst)) return nullptr;
-    for (ValueId operand : inst->operands) {
-      if (Compute(operand) == nullptr) return nullptr;
-    }
-    Value place = Place(*inst);
-    for (ValueId result : inst->results) {
-      values_.Set(result, ShapedValue{place});
-      computed_.insert(result.index);
-    }
-    return place != nullptr ? place : e_.EmitInst(*inst) ? e_.values.Get(id) : nullptr;
-  }
-
- private:
-  static bool MayCompute(const ir::Inst& inst) {
-    if (inst.op == Opcode::kLoad) return inst.attrs.space == ir::Space::kParam;
-    if (inst.op == Opcode::kSpecialRegister) {
-      const ir::Varies varies = Info(inst.attrs.special).varies;
-      return varies == ir::Varies::kAffineInTid || varies == ir::Varies::kUniformInGrid ||
-             inst.attrs.special == ir::Special::kCtaidX || inst.attrs.special == ir::Special::kCtaidY ||
-             inst.attrs.special == ir::Special::kCtaidZ;
-    }
-    const ir::OpcodeInfo& info = ir::Info(inst.op);
-    return info.effect == ir::Effect::kPure && info.lanes == ir::Lanes::kAlone;
-  }
-
-  // Of the next block; null: not a place that differs.
-  Value Place(const ir::Inst& inst) {
-    if (inst.op != Opcode::kSpecialRegister) return nullptr;
-    const bool is_x = inst.attrs.special == ir::Special::kCtaidX;
-    if (!is_x && inst.attrs.special != ir::Special::kCtaidY) return nullptr;
-    llvm::IRBuilder<>& b = e_.b;
-    const auto field = [&](size_t offset) { return e_.body.Field(offset, b.getInt32Ty(), "place"); };
-    const auto follows = [&](unsigned axis) {
-      return b.CreateAdd(field(offsetof(ptx2cpu_block, ctaid) + 4 * axis), b.getInt32(1));
-    };
-    const auto is_end = [&](unsigned axis) {
-      return b.CreateICmpEQ(follows(axis), field(offsetof(ptx2cpu_block, nctaid) + 4 * axis));
-    };
-    if (is_x) return b.CreateSelect(is_end(0), b.getInt32(0), follows(0));
-    Value goes_on = b.CreateAnd(is_end(0), b.CreateNot(is_end(1)));
-    return b.CreateSelect(goes_on, follows(1), field(offsetof(ptx2cpu_block, ctaid) + 4));
-  }
-
-  FunctionEmitter& e_;
-  ValueMap::Overrides values_;
-  std::set<uint32_t> computed_;
-};
 
 }  // namespace
 
@@ -144,7 +87,7 @@ void LaneVectors::PrefetchNextTile() {
   bytes *= uint64_t{shape[0]} * shape[1] * std::max(shape[2], 1u);
   if (loads.size() > kMaxLoads || bytes > kMaxBytesOfTile) return;
   CurrentStep::Scope scope(e.step, ScalarStep());
-  InNextBlock next(e);
+  Elsewhere next(e, Elsewhere::Block::kNext);
   for (const ir::Inst* load : loads) {
     if (next.Compute(load->operands[0]) == nullptr) continue;
     Memory memory;

@@ -26,15 +26,15 @@ uint64_t LastCacheBytes() {
   return file >> kilobytes ? kilobytes << 10 : 0;
 }
 
-// Of an array that a launch writes. A kernel reads about as much, and the next one what this one has written:
-// where the last cache holds four such arrays, both ways take the same time, and from three on this one takes
-// three quarters (measured on Zen 4: two arrays in turns, in the order of memory). Code for another machine
-// does not depend on this one.
+// More than this, of an array that a launch writes. A kernel reads about as much, and the next one what this
+// one has written: where the last cache holds four such arrays, both ways take the same time in the order of
+// memory, and by tiles or rows with work in between this one takes half (measured on Zen 4, two arrays in
+// turns). Code for another machine does not depend on this one.
 uint64_t StreamedBytes(const Target& target) {
   constexpr uint64_t kMin = 4 << 20, kMax = 32 << 20;
   static const uint64_t last_cache = LastCacheBytes();
   if (target.name != "native" || last_cache == 0) return kMax;
-  return std::clamp(last_cache / 3, kMin, kMax);
+  return std::clamp(last_cache / 4, kMin, kMax);
 }
 }  // namespace
 
@@ -76,12 +76,9 @@ Value LaneVectors::TripsAround(const ir::Inst& access) {
   return b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b.CreateZExt(trips, b.getInt64Ty()), once);
 }
 
-// Whether the store's array is better written past the caches: all lanes write whole lines of one that is
-// large. Null: never.
-Value LaneVectors::Streams(const ir::Inst& store, const Mask& mask) {
-  const auto number = static_cast<size_t>(&store - f.insts.data());
+// Whether the launch writes more of the store's array than caches keep until it is read.
+Value LaneVectors::IsLarge(const ir::Inst& store) {
   const uint64_t bytes = static_cast<uint64_t>(ir::Bytes(store.type)) * ElementCount(store);
-  if (!e.m.traits.is_x86 || !e.streaming_stores[number] || width_ * bytes % kLineBytes != 0) return nullptr;
   Value threads = e.body.AtEntry([&] {
     auto field = [&](size_t offset) {
       return b.CreateZExt(e.body.Field(offset, b.getInt32Ty(), "extent"), b.getInt64Ty());
@@ -95,7 +92,16 @@ Value LaneVectors::Streams(const ir::Inst& store, const Mask& mask) {
     return count;
   });
   Value stored = b.CreateMul(threads, TripsAround(store));
-  Value is_large = b.CreateICmpUGE(stored, b.getInt64(StreamedBytes(e.m.options.target) / bytes));
+  return b.CreateICmpUGT(stored, b.getInt64(StreamedBytes(e.m.options.target) / bytes));
+}
+
+// Whether the store's array is better written past the caches: all lanes write whole lines of one that is
+// large. Null: never.
+Value LaneVectors::Streams(const ir::Inst& store, const Mask& mask) {
+  const auto number = static_cast<size_t>(&store - f.insts.data());
+  const uint64_t bytes = static_cast<uint64_t>(ir::Bytes(store.type)) * ElementCount(store);
+  if (!e.m.traits.is_x86 || !e.streaming_stores[number] || width_ * bytes % kLineBytes != 0) return nullptr;
+  Value is_large = IsLarge(store);
   Memory memory;
   Value pointer = b.CreatePtrToInt(FirstPointer(store, &memory, 0), b.getInt64Ty());
   Value is_aligned = b.CreateICmpEQ(b.CreateAnd(pointer, kLineBytes - 1), b.getInt64(0));

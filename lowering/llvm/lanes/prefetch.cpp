@@ -108,11 +108,11 @@ Value LaneVectors::BytesOf(ValueId step, int64_t factor, std::span<const ValueId
   return multiply(step) && std::ranges::all_of(factors, multiply) ? bytes : nullptr;
 }
 
-void LaneVectors::PrefetchLines(Value pointer, unsigned length, unsigned locality) {
+void LaneVectors::PrefetchLines(Value pointer, unsigned length, unsigned locality, bool to_write) {
   for (unsigned line = 0; line < length; line += 64) {
     Value at = b.CreateConstGEP1_64(b.getInt8Ty(), pointer, line);
     b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                      {at, b.getInt32(0), b.getInt32(locality), b.getInt32(1)});
+                      {at, b.getInt32(to_write ? 1 : 0), b.getInt32(locality), b.getInt32(1)});
   }
 }
 
