@@ -96,19 +96,19 @@ void BarrierIntervals::Connect() {
   }
 }
 
-BarrierIntervals::Interval BarrierIntervals::From(uint32_t start) const {
+BarrierIntervals::Interval BarrierIntervals::From(uint32_t start) {
   Interval interval;
-  std::vector<bool> seen(stretches_.size());
   interval.stretches = {start};
-  seen[start] = true;
+  seen_[start] = true;
   for (size_t n = 0; n < interval.stretches.size(); ++n) {
     const Stretch& stretch = stretches_[interval.stretches[n]];
     if (stretch.barrier != kNoNode) interval.ends.push_back(stretch.barrier);
     for (uint32_t next : stretch.next) {
-      if (!seen[next]) interval.stretches.push_back(next);
-      seen[next] = true;
+      if (!seen_[next]) interval.stretches.push_back(next);
+      seen_[next] = true;
     }
   }
+  for (uint32_t s : interval.stretches) seen_[s] = false;
   SortUnique(interval.stretches);
   SortUnique(interval.ends);
   FindEnds(interval);
@@ -116,9 +116,9 @@ BarrierIntervals::Interval BarrierIntervals::From(uint32_t start) const {
 }
 
 // Which ends each stretch leads to, up to two of them; leaving the kernel is one, and so is never to arrive.
-void BarrierIntervals::FindEnds(Interval& interval) const {
-  constexpr uint32_t kNone = ~0u, kLeave = ~0u - 1, kSeveral = ~0u - 2;
-  std::vector<uint32_t> leads(stretches_.size(), kNone);
+void BarrierIntervals::FindEnds(Interval& interval) {
+  constexpr uint32_t kNone = kNoNode, kLeave = ~0u - 1, kSeveral = ~0u - 2;
+  std::vector<uint32_t>& leads = leads_;
   auto settle = [&](bool endless) {
     for (bool changed = true; changed;) {
       changed = false;
@@ -143,6 +143,7 @@ void BarrierIntervals::FindEnds(Interval& interval) const {
     interval.apart |= leads[s] == kSeveral && stretch.next.size() > 1 &&
                       !effects_.uniformity().BranchUniformAt(stretch.block, ir::Level::kBlock);
   }
+  for (uint32_t s : interval.stretches) leads[s] = kNone;
 }
 
 // All of an interval whose threads may part, else what leads to the barrier.
@@ -152,7 +153,7 @@ void BarrierIntervals::AddBefore(const Interval& interval, const std::vector<uin
       Unite(before_[end], all);
       continue;
     }
-    std::vector<bool> leads(stretches_.size());
+    std::vector<bool>& leads = seen_;
     for (uint32_t s : interval.stretches) leads[s] = stretches_[s].barrier == end;
     for (bool changed = true; changed;) {
       changed = false;
@@ -166,6 +167,7 @@ void BarrierIntervals::AddBefore(const Interval& interval, const std::vector<uin
     }
     for (uint32_t s : interval.stretches) {
       if (leads[s]) Unite(before_[end], stretches_[s].effects);
+      leads[s] = false;
     }
   }
 }
@@ -174,6 +176,8 @@ void BarrierIntervals::Solve() {
   before_.assign(barriers_.size(), {});
   after_.assign(barriers_.size(), {});
   around_.assign(stretches_.size(), {});
+  seen_.assign(stretches_.size(), false);
+  leads_.assign(stretches_.size(), kNoNode);
   std::vector<Interval> intervals;
   auto add = [&](uint32_t from, uint32_t barrier) {
     if (!known_) return;
@@ -181,6 +185,7 @@ void BarrierIntervals::Solve() {
     interval.barrier = barrier;
     steps_ += interval.stretches.size() * (1 + (interval.apart ? 0 : interval.ends.size()));
     known_ = steps_ <= kMaxSteps * stretches_.size();
+    if (!known_) return;
     std::vector<uint32_t> all;
     for (uint32_t s : interval.stretches) Unite(all, stretches_[s].effects);
     SortUnique(all);

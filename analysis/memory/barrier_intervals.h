@@ -64,8 +64,8 @@ class BarrierIntervals {
   void Cut();
   void Connect();
   void Solve();
-  Interval From(uint32_t stretch) const;
-  void FindEnds(Interval& interval) const;
+  Interval From(uint32_t stretch);
+  void FindEnds(Interval& interval);
   void AddBefore(const Interval& interval, const std::vector<uint32_t>& all);  // its effects
 
   const ir::Function& f_;
@@ -76,6 +76,9 @@ class BarrierIntervals {
   std::vector<uint32_t> head_;  // per block: its first stretch
   std::vector<BlockBarrier> barriers_;
   std::vector<std::vector<uint32_t>> before_, after_, around_;
+  // Of one interval, by stretch; what it has touched is reset.
+  std::vector<bool> seen_;
+  std::vector<uint32_t> leads_;
 };
 
 }  // namespace ptx2cpu::analysis

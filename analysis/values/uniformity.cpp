@@ -110,10 +110,13 @@ class Solver {
   uint32_t NodeIn(uint32_t l, uint32_t block) const {
     const uint32_t exit = static_cast<uint32_t>(direct_[l].size() + inner_[l].size());
     if (block == loops_.loops[l].header) return exit;
-    uint32_t in = loops_.innermost[block];
-    if (in == l) return trip_node_[block];
-    while (in != kNoNode && loops_.loops[in].parent != l) in = loops_.loops[in].parent;
-    return in == kNoNode ? exit : loop_node_[in];
+    if (loops_.innermost[block] == l) return trip_node_[block];
+    return loops_.Contains(l, block) ? loop_node_[InnerWith(l, block)] : exit;
+  }
+
+  // The loop directly within `l` that holds a block of `l`. A nest may be as deep as it has exits.
+  uint32_t InnerWith(uint32_t l, uint32_t block) const {
+    return *std::prev(std::ranges::upper_bound(inner_[l], loops_.innermost[block]));
   }
 
   void NumberTrips() {
@@ -165,9 +168,7 @@ class Solver {
       list.erase(std::unique(list.begin(), list.end()), list.end());
     }
     for (auto [from, to] : loops_.loops[l].exits) {
-      uint32_t in = loops_.innermost[from];
-      while (in != l && loops_.loops[in].parent != l) in = loops_.loops[in].parent;
-      trip.leaves[in == l ? trip_node_[from] : loop_node_[in]] = true;
+      trip.leaves[loops_.innermost[from] == l ? trip_node_[from] : loop_node_[InnerWith(l, from)]] = true;
     }
     trip.post = PostDominators(g);
     for (auto& nodes : trip.differing) nodes.emplace(g, trip.post);

@@ -95,6 +95,21 @@ class OnceForBlock {
     return std::ranges::none_of(inst.operands, [&](ValueId v) { return varying_.contains(v.index); });
   }
 
+  // All blocks that are reached from one of a region, which is the first.
+  std::vector<BlockId> Reached(BlockId first) {
+    met_.resize(f_.blocks.size(), 0);
+    ++mark_;
+    std::vector<BlockId> reached;
+    const auto meet = [&](BlockId block) {
+      if (std::exchange(met_[block.index], mark_) != mark_) reached.push_back(block);
+    };
+    meet(first);
+    for (size_t n = 0; n < reached.size(); ++n) {
+      for (const ir::Edge& edge : f_.successors(reached[n])) meet(edge.to);
+    }
+    return reached;
+  }
+
   // Parameters count as uniform until an edge brings another value.
   void FindVarying(const analysis::Cfg& g) {
     varying_.clear();
@@ -103,7 +118,7 @@ class OnceForBlock {
       const auto mark = [&](ValueId value) { changed |= varying_.insert(value.index).second; };
       for (uint32_t node : g.order) {
         if (node == g.exit) continue;
-        const ir::Block& block = f_.at_block({node});
+        const ir::Block& block = f_.at_block(region_[node]);
         for (InstId id : block.insts) {
           const ir::Inst& inst = f_.at_inst(id);
           if (!IsUniform(inst)) std::ranges::for_each(inst.results, mark);
@@ -162,33 +177,36 @@ class OnceForBlock {
 
   // The longest that has a loop.
   std::optional<Head> FindHead(BlockId entry) {
-    const analysis::Cfg g = analysis::BuildCfgFrom(f_, entry);
+    region_ = Reached(entry);
+    const analysis::Cfg g = analysis::BuildCfgOf(f_, region_);
     const analysis::LoopForest loops = analysis::Loops(g);
     if (loops.loops.empty() || !g.endless.empty()) return {};
     const analysis::DominatorTree post = analysis::PostDominators(g);
     FindVarying(g);
-    if (!g.predecessors[entry.index].empty()) return {};
+    if (!g.predecessors[g.entry].empty()) return {};
     Growing head(g);
     bool has_loop = false;
     size_t count = 0;  // of its blocks in the longest
     BlockId last;
-    for (uint32_t from = entry.index, cut = post.parent[from]; cut != g.exit && cut != analysis::kNoNode;
+    for (uint32_t from = g.entry, cut = post.parent[from]; cut != g.exit && cut != analysis::kNoNode;
          from = std::exchange(cut, post.parent[cut])) {
       const size_t before = head.blocks.size();
       head.AddUpTo(from, cut);
       const auto added = std::span(head.blocks).subspan(before);
-      if (!std::ranges::all_of(added, [&](uint32_t node) { return MayBeOfHead({node}); })) break;
+      if (!std::ranges::all_of(added, [&](uint32_t node) { return MayBeOfHead(region_[node]); })) break;
       has_loop |= std::ranges::any_of(
           added, [&](uint32_t node) { return loops.innermost[node] != analysis::kNoNode; });
       if (!has_loop || head.entering != 0) continue;  // something leads back into it
-      if (std::ranges::any_of(f_.at_block({cut}).params,
+      if (std::ranges::any_of(f_.at_block(region_[cut]).params,
                               [&](ValueId v) { return varying_.contains(v.index); }))
         continue;
       count = head.blocks.size();
-      last = {cut};
+      last = region_[cut];
     }
     if (count == 0) return {};
-    return Head{entry, last, {head.blocks.begin(), head.blocks.begin() + static_cast<ptrdiff_t>(count)}};
+    std::set<uint32_t> blocks;
+    for (uint32_t node : std::span(head.blocks).first(count)) blocks.insert(region_[node].index);
+    return Head{entry, last, std::move(blocks)};
   }
 
   // -- what the rest needs of it --
@@ -236,8 +254,9 @@ class OnceForBlock {
 
   bool PlanValues(const Head& head) {
     planned_.clear(), can_rebuild_.clear(), kept_.clear(), rebuilt_.clear(), rest_.clear();
-    for (uint32_t node : analysis::BuildCfgFrom(f_, head.cut).order) {
-      if (node < f_.blocks.size()) rest_.push_back({node});
+    const std::vector<BlockId> reached = Reached(head.cut);
+    for (uint32_t node : analysis::BuildCfgOf(f_, reached).order) {
+      if (node < reached.size()) rest_.push_back(reached[node]);
     }
     for (BlockId block : rest_) {
       for (InstId id : f_.at_block(block).insts) {
@@ -332,7 +351,10 @@ class OnceForBlock {
   }
 
   ir::Function& f_;
-  std::set<uint32_t> varying_;  // values of the region
+  std::vector<uint32_t> met_;    // by block: the walk of Reached that met it last
+  uint32_t mark_ = 0;            // of the last walk
+  std::vector<BlockId> region_;  // that FindHead looks at: node i of its graph is region_[i]
+  std::set<uint32_t> varying_;   // values of the region
   std::set<uint32_t> planned_;
   std::map<uint32_t, bool> can_rebuild_;
   std::vector<ValueId> kept_;    // in slots

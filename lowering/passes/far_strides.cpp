@@ -4,8 +4,6 @@
 #include <optional>
 #include <unordered_map>
 
-#include "lowering/passes/thread_strides.h"
-
 namespace ptx2cpu::lowering {
 
 using ir::BlockId;
@@ -93,8 +91,8 @@ class Growths {
 
 }  // namespace
 
-bool WalksFar(const ir::Function& f, const ThreadLoop& loop) {
-  ThreadStrides strides(f);
+bool WalksFar(const ir::Function& f, const ThreadLoop& loop, ThreadStrides& strides) {
+  strides.Forget();  // on a cycle, what was asked first decides
   Growths growths(f, loop);
   bool far = false;
   for (BlockId block : loop.blocks) {

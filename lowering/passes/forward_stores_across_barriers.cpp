@@ -13,6 +13,7 @@
 
 #include "analysis/memory/known_loads.h"
 #include "ir/build.h"
+#include "ir/edit.h"
 #include "lowering/passes.h"
 
 namespace ptx2cpu::lowering {
@@ -56,7 +57,9 @@ Status ForwardStoresAcrossBarriers(ir::Module& module, ir::Function& f, const Pa
     }
   }
   ir::ReplaceUses(f, replaced);
-  for (const analysis::KnownLoad& known : loads) ir::Remove(f, known.load);
+  std::vector<ir::InstId> needless;
+  for (const analysis::KnownLoad& known : loads) needless.push_back(known.load);
+  ir::RemoveAll(f, needless);
   return {};
 }
 

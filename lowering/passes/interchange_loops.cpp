@@ -55,6 +55,7 @@ class Interchanger {
         g_(analysis::BuildCfg(f)),
         post_(analysis::PostDominators(g_)),
         deciding_(g_, post_),
+        strides_(f),
         has_collective_(std::ranges::any_of(
             f.insts, [](const ir::Inst& inst) { return inst.block.valid() && ir::IsCollective(inst.op); })) {
     const analysis::LaunchShape shape = options.launch.value_or(analysis::PromisedShape(f));
@@ -76,7 +77,7 @@ class Interchanger {
       if (!loop) continue;
       if (forest.loops[n].parent == analysis::kNoNode && WalksColumns(*loop)) {
         columns.push_back(std::move(*loop));
-      } else if (instructions_ <= kMaxInstructions && AllCome(*loop) && Strides(*loop)) {
+      } else if (instructions_ <= kMaxInstructions && Strides(*loop) && AllCome(*loop)) {
         const bool is_light = IsLight(f_, *loop, uniformity_, carried_);
         (is_light ? light : found).push_back(std::move(*loop));
       }
@@ -145,24 +146,19 @@ class Interchanger {
     return count == 1;
   }
 
-  // Whether each branch that decides whether the loop is reached is uniform, or one that may part threads.
-  template <typename MayPart>
-  bool AllReach(const ThreadLoop& loop, MayPart may_part) {
+  // Each branch that decides whether the loop is reached is uniform, but for one that skips the loop.
+  bool AllCome(ThreadLoop& loop) {
     deciding_.Forget();
     std::vector<uint32_t> found{loop.header.index};
     for (size_t i = 0; i < found.size(); ++i) {
       for (uint32_t branch : deciding_.Take(found[i])) {
         if (branch == loop.latch.index) continue;
         found.push_back(branch);
-        if (!uniformity_.BranchUniformAt({branch}, Level::kBlock) && !may_part(BlockId{branch})) return false;
+        const bool is_uniform = uniformity_.BranchUniformAt({branch}, Level::kBlock);
+        if (!is_uniform && (loop.guard.valid() || !IsGuard(loop, {branch}))) return false;
       }
     }
     return true;
-  }
-
-  // All branches are uniform, but for one that skips the loop.
-  bool AllCome(ThreadLoop& loop) {
-    return AllReach(loop, [&](BlockId branch) { return !loop.guard.valid() && IsGuard(loop, branch); });
   }
 
   // From the branch, nothing but pure code leads to the loop, and its other edge leads to where the loop
@@ -196,7 +192,7 @@ class Interchanger {
     if (has_collective_ || f_.resumes != ir::Resumes::kNever ||
         !uniformity_.BranchUniformAt(loop.latch, Level::kBlock))
       return false;
-    if (!AllComeOrEnd(loop) || !WalksFar(f_, loop)) return false;
+    if (!WalksFar(f_, loop, strides_) || !AllComeOrEnd(loop)) return false;
     carried_ = ReadFromSlots(loop);
     const bool is_wide = loops_ == 1 || !is_one_row_;  // or its rows share what they load
     return carried_ <= kMaxCarried && !(is_wide && IsLight(f_, loop, uniformity_, carried_));
@@ -225,11 +221,31 @@ class Interchanger {
     return read.size();
   }
 
-  // Every branch that decides whether the loop is reached is uniform, or leads to the thread's end.
+  // Every branch that decides whether the loop is reached is uniform, or leads to the thread's end. What is
+  // found out about a branch holds for later loops: these may follow as many of them as loops. The latches
+  // that are passed over are uniform.
   bool AllComeOrEnd(const ThreadLoop& loop) {
-    return AllReach(loop, [&](BlockId branch) {
-      return std::ranges::any_of(f_.successors(branch), [&](const ir::Edge& edge) { return Ends(edge.to); });
-    });
+    deciding_.Forget();
+    come_.resize(f_.blocks.size(), Coming::kUnknown);
+    std::vector<std::pair<uint32_t, size_t>> found{{loop.header.index, 0}};  // and for which of them
+    const auto parted = [&](size_t n) {
+      for (; n != 0; n = found[n].second) come_[found[n].first] = Coming::kParted;
+      return false;
+    };
+    for (size_t i = 0; i < found.size(); ++i) {
+      for (uint32_t branch : deciding_.Take(found[i].first)) {
+        if (branch == loop.latch.index || come_[branch] == Coming::kTogether) continue;
+        found.emplace_back(branch, i);
+        if (come_[branch] == Coming::kParted || !IsUniformOrEnds({branch})) return parted(found.size() - 1);
+      }
+    }
+    for (size_t n = 1; n < found.size(); ++n) come_[found[n].first] = Coming::kTogether;
+    return true;
+  }
+
+  bool IsUniformOrEnds(BlockId branch) const {
+    return uniformity_.BranchUniformAt(branch, Level::kBlock) ||
+           std::ranges::any_of(f_.successors(branch), [&](const ir::Edge& edge) { return Ends(edge.to); });
   }
 
   // The thread ends without coming to another branch or a barrier.
@@ -307,6 +323,9 @@ class Interchanger {
   const analysis::Cfg g_;
   const analysis::DominatorTree post_;
   analysis::DecidingBranches deciding_;
+  enum class Coming : uint8_t { kUnknown, kTogether, kParted };
+  std::vector<Coming> come_;  // by branch: threads that have not ended, see AllComeOrEnd
+  ThreadStrides strides_;
   const bool has_collective_;
   bool is_one_row_ = false;  // the block
   size_t loops_ = 0;         // of the function

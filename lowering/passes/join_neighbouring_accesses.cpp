@@ -19,12 +19,17 @@
 //   %b = load i16 global %p2
 //   %w = pack i32 from i16 %a, %b
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "ir/build.h"
+#include "ir/edit.h"
 #include "lowering/passes.h"
+#include "lowering/passes/constant_offsets.h"
 #include "lowering/passes/thread_strides.h"
 
 namespace ptx2cpu::lowering {
@@ -64,7 +69,7 @@ struct Word {
 
 class Joiner {
  public:
-  explicit Joiner(ir::Function& f) : f_(f), strides_(f) {}
+  explicit Joiner(ir::Function& f) : f_(f), strides_(f), offsets_(f), made_(f) {}
 
   void Run() {
     FindPacks();
@@ -72,43 +77,34 @@ class Joiner {
     for (const Group& group : found_) Join(group);
     for (const std::vector<Word>& words : found_words_) JoinWords(words);
     if (found_.empty() && found_words_.empty()) return;
+    made_.Finish();
     replaced_.resize(f_.values.size());
     ir::ReplaceUses(f_, replaced_);
-    for (InstId id : gone_) ir::Remove(f_, id);
+    ir::RemoveAll(f_, gone_);
   }
 
  private:
-  static bool IsWeak(const ir::Inst& inst) {
-    return inst.attrs.order == ir::MemoryOrder::kWeak && (inst.attrs.flags & ir::kVolatile) == 0;
-  }
   static bool IsJoinable(const ir::Inst& inst) {
     const Space space = inst.attrs.space;
-    return (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) && IsWeak(inst) &&
+    return (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) &&
+           inst.attrs.order == ir::MemoryOrder::kWeak && (inst.attrs.flags & ir::kVolatile) == 0 &&
            ir::Bits(inst.type) >= 8 && ir::Bits(inst.type) <= 64 &&
            (space == Space::kGlobal || space == Space::kShared || space == Space::kGeneric);
   }
 
-  Access AccessOf(InstId id) const {
+  Access AccessOf(InstId id) {
     const ir::Inst& inst = f_.at_inst(id);
-    Access access{.inst = id, .root = inst.operands[0]};
-    const size_t parts = inst.op == Opcode::kLoad ? inst.results.size() : inst.operands.size() - 1;
-    access.parts = static_cast<int64_t>(parts);
-    access.bytes = access.parts * ir::Bytes(inst.type);
-    for (int64_t number = 0;;) {
-      const ir::InstId def = f_.at_value(access.root).def;
-      if (!def.valid() || f_.at_inst(def).op != Opcode::kAdd || f_.at_inst(def).type != ir::Type::kI64 ||
-          (f_.at_inst(def).attrs.flags & ir::kSat) != 0 ||
-          !IsConstant(f_, f_.at_inst(def).operands[1], &number))
-        return access;
-      access.offset += number;
-      access.root = f_.at_inst(def).operands[0];
-    }
+    const Place place = offsets_.Of(inst.operands[0]);
+    const size_t count = inst.op == Opcode::kLoad ? inst.results.size() : inst.operands.size() - 1;
+    const auto parts = static_cast<int64_t>(count);
+    return {id, place.root, place.offset, parts, parts * ir::Bytes(inst.type)};
   }
 
-  bool OfOneKind(const Access& a, const Access& b) const {
-    const ir::Inst &first = f_.at_inst(a.inst), &second = f_.at_inst(b.inst);
-    return a.root == b.root && first.op == second.op && first.type == second.type &&
-           first.attrs.space == second.attrs.space && first.attrs.flags == second.attrs.flags;
+  // Accesses of one kind may become one.
+  using Kind = std::tuple<uint32_t, Opcode, ir::Type, Space, uint32_t>;
+  Kind KindOf(const Access& access) const {
+    const ir::Inst& inst = f_.at_inst(access.inst);
+    return {access.root.index, inst.op, inst.type, inst.attrs.space, inst.attrs.flags};
   }
 
   // Whether the order of the two accesses of one thread matters.
@@ -121,11 +117,13 @@ class Joiner {
   }
 
   void FindGroups(BlockId block) {
+    uint32_t number = 0;
     for (InstId id : f_.at_block(block).insts) {
       const ir::Inst& inst = f_.at_inst(id);
       if (IsJoinable(inst)) {
         const Access access = AccessOf(id);
-        CloseIf([&](const Group& group) { return Ends(group, access); });
+        number_[id.index] = number++;
+        EndGroups(access);
         if (inst.op == Opcode::kStore) NotePassed(access);
         Enter(access);
         continue;
@@ -135,40 +133,53 @@ class Joiner {
       if (frozen || inst.op == Opcode::kCheckAccess || ir::Info(inst.op).effect == ir::Effect::kPure)
         continue;
       // Generic addresses may reach the thread's own variables too.
-      CloseIf([](const Group&) { return true; });
+      CloseAll();
     }
-    CloseIf([](const Group&) { return true; });
+    CloseAll();
   }
 
-  // Stores do not move down past what may meet them, nor a load up past a store that may.
-  bool Ends(const Group& group, const Access& access) const {
-    auto meets = [&](const Access& other) { return MayMeet(other, access); };
-    if (f_.at_inst(group.members[0].inst).op == Opcode::kStore)
-      return std::ranges::any_of(group.members, meets);
-    return OfOneKind(group.members[0], access) && std::ranges::any_of(group.passed, meets);
+  // Stores do not move down past what may meet them, nor a load up past a store that may. The stores of all
+  // groups are few: they pass each other.
+  void EndGroups(const Access& access) {
+    std::set<size_t, std::greater<>> ended;
+    const auto meets = [&](const Access& other) { return MayMeet(other, access); };
+    for (size_t stores : of_stores_) {
+      if (std::ranges::any_of(open_.at(stores).members, meets)) ended.insert(stores);
+    }
+    const auto own = by_kind_.find(KindOf(access));
+    if (own != by_kind_.end() && f_.at_inst(access.inst).op == Opcode::kLoad &&
+        std::ranges::any_of(open_.at(own->second).passed, meets))
+      ended.insert(own->second);
+    for (size_t number : ended) Close(number);
   }
 
+  // A group is met here no more often than it may be passed.
   void NotePassed(const Access& store) {
-    CloseIf([](const Group& group) { return group.passed.size() == kMaxPassed; });
-    for (Group& group : open_) group.passed.push_back(store);
+    std::vector<size_t> full;
+    for (const auto& [number, group] : open_) {
+      if (group.passed.size() == kMaxPassed) full.push_back(number);
+    }
+    for (size_t n = full.size(); n-- > 0;) Close(full[n]);
+    for (auto& [number, group] : open_) group.passed.push_back(store);
   }
 
   void Enter(const Access& access) {
-    for (Group& group : open_) {
-      if (!OfOneKind(group.members[0], access)) continue;
-      group.members.push_back(access);
-      return;
-    }
-    open_.push_back({{access}});
+    const auto [own, is_new] = by_kind_.try_emplace(KindOf(access), groups_);
+    if (is_new && f_.at_inst(access.inst).op == Opcode::kStore) of_stores_.insert(groups_);
+    open_[own->second].members.push_back(access);
+    groups_ += is_new;
   }
 
-  template <typename Condition>
-  void CloseIf(Condition condition) {
-    for (size_t n = open_.size(); n-- > 0;) {
-      if (!condition(open_[n])) continue;
-      Divide(open_[n]);
-      open_.erase(open_.begin() + static_cast<ptrdiff_t>(n));
-    }
+  void Close(size_t number) {
+    const auto group = open_.find(number);
+    by_kind_.erase(KindOf(group->second.members[0]));
+    of_stores_.erase(number);
+    Divide(group->second);
+    open_.erase(group);
+  }
+
+  void CloseAll() {
+    while (!open_.empty()) Close(open_.rbegin()->first);
   }
 
   // Packs by their first part, and how often a value is used.
@@ -188,18 +199,16 @@ class Joiner {
     }
   }
 
-  // The parts of a pack, if all are single loads of the group and lie in memory as they do in the word.
-  std::optional<Word> WordOf(const Group& group, const Access& first) const {
+  // The parts of a pack, if all are single loads of the group (`loads`) and lie in memory as in the word.
+  std::optional<Word> WordOf(const std::unordered_map<uint32_t, Access>& loads, const Access& first) const {
     const auto pack = packs_.find(f_.at_inst(first.inst).results[0].index);
     if (pack == packs_.end()) return std::nullopt;
     Word word{pack->second, first.offset, {}};
     for (ValueId operand : f_.at_inst(pack->second).operands) {
-      const InstId def = f_.at_value(operand).def;
-      const auto part =
-          std::ranges::find_if(group.members, [&](const Access& access) { return access.inst == def; });
+      const auto part = loads.find(f_.at_value(operand).def.index);
       const int64_t at = first.offset + static_cast<int64_t>(word.parts.size()) * first.bytes;
-      if (part == group.members.end() || part->parts != 1 || part->offset != at) return std::nullopt;
-      word.parts.push_back(*part);
+      if (part == loads.end() || part->second.parts != 1 || part->second.offset != at) return std::nullopt;
+      word.parts.push_back(part->second);
     }
     return word;
   }
@@ -208,10 +217,12 @@ class Joiner {
   void TakeWords(Group& group) {
     const ir::Inst& like = f_.at_inst(group.members[0].inst);
     if (like.op != Opcode::kLoad || !ir::IsInteger(like.type) || ir::Bits(like.type) > 32) return;
+    std::unordered_map<uint32_t, Access> loads;
+    for (const Access& access : group.members) loads.emplace(access.inst.index, access);
     std::vector<Word> words;
     for (const Access& access : group.members) {
       if (access.parts != 1) continue;
-      if (std::optional<Word> word = WordOf(group, access)) words.push_back(*std::move(word));
+      if (std::optional<Word> word = WordOf(loads, access)) words.push_back(*std::move(word));
     }
     std::ranges::stable_sort(words, {}, &Word::offset);
     const std::optional<int64_t> stride = strides_.Of(group.members[0].root);
@@ -224,7 +235,7 @@ class Joiner {
       const int64_t bytes = ir::Bytes(type);
       for (const Access& part : word.parts) {
         --uses_[f_.at_inst(part.inst).results[0].index];
-        std::erase_if(group.members, [&](const Access& access) { return access.inst == part.inst; });
+        loads.erase(part.inst.index);
       }
       const bool follows = !run.empty() && f_.at_inst(run[0].pack).type == type &&
                            word.offset == run.back().offset + bytes && run.size() < kMaxWords;
@@ -233,6 +244,7 @@ class Joiner {
       run.push_back(std::move(word));
     }
     end_run();
+    std::erase_if(group.members, [&](const Access& access) { return !loads.contains(access.inst.index); });
   }
 
   // Into runs that are as long as the stride.
@@ -280,20 +292,19 @@ class Joiner {
     end_run();
   }
 
+  uint32_t NumberOf(const Access& access) const { return number_.at(access.inst.index); }
+
   // `group`: one run, by address.
   void Join(const Group& group) {
     const std::vector<Access>& parts = group.members;
-    const BlockId block = f_.at_inst(parts[0].inst).block;
-    const std::vector<InstId>& list = f_.at_block(block).insts;
-    std::vector<size_t> places;
-    for (const Access& part : parts)
-      places.push_back(static_cast<size_t>(std::ranges::find(list, part.inst) - list.begin()));
+    const auto number = [&](const Access& part) { return NumberOf(part); };
     const bool loads = f_.at_inst(parts[0].inst).op == Opcode::kLoad;
-    size_t where = loads ? std::ranges::min(places) : std::ranges::max(places);
-    const ir::Inst like = f_.at_inst(list[where]);
+    const InstId where =
+        loads ? std::ranges::min(parts, {}, number).inst : std::ranges::max(parts, {}, number).inst;
+    const ir::Inst like = f_.at_inst(where);
     ir::Inst joined = like;
     joined.results.clear();
-    joined.operands = {AddressAt(block, where, parts[0], like.at)};
+    joined.operands = {AddressAt(where, parts[0])};
     joined.attrs.align = AlignOf(like);
     uint32_t count = 0;
     for (const Access& part : parts) {
@@ -303,39 +314,35 @@ class Joiner {
       if (!loads)
         joined.operands.insert(joined.operands.end(), inst.operands.begin() + 1, inst.operands.end());
     }
-    const InstId id = ir::Insert(f_, block, where, std::move(joined), loads ? count : 0);
+    const InstId id = made_.Before(where, std::move(joined), loads ? count : 0);
     replaced_.resize(f_.values.size());
-    size_t number = 0;
+    size_t result = 0;
     for (const Access& part : parts) {
-      for (ValueId result : f_.at_inst(part.inst).results)
-        replaced_[result.index] = f_.at_inst(id).results[number++];
+      for (ValueId old : f_.at_inst(part.inst).results)
+        replaced_[old.index] = f_.at_inst(id).results[result++];
       gone_.push_back(part.inst);
     }
   }
 
   void JoinWords(const std::vector<Word>& words) {
-    const BlockId block = f_.at_inst(words[0].parts[0].inst).block;
-    const std::vector<InstId>& list = f_.at_block(block).insts;
-    size_t where = list.size();
-    ir::Inst joined = f_.at_inst(words[0].parts[0].inst);
+    InstId where = words[0].parts[0].inst;
+    ir::Inst joined = f_.at_inst(where);
     for (const Word& word : words) {
       for (const Access& part : word.parts) {
-        where = std::min(where, static_cast<size_t>(std::ranges::find(list, part.inst) - list.begin()));
+        if (NumberOf(part) < number_.at(where.index)) where = part.inst;
         joined.attrs.align = std::min(AlignOf(joined), AlignOf(f_.at_inst(part.inst)));
       }
     }
     joined.type = f_.at_inst(words[0].pack).type;
     joined.results.clear();
-    joined.operands = {AddressAt(block, where, words[0].parts[0], f_.at_inst(list[where]).at)};
-    const InstId id = ir::Insert(f_, block, where, std::move(joined), static_cast<uint32_t>(words.size()));
+    joined.operands = {AddressAt(where, words[0].parts[0])};
+    const InstId id = made_.Before(where, std::move(joined), static_cast<uint32_t>(words.size()));
     replaced_.resize(f_.values.size());
     for (size_t n = 0; n < words.size(); ++n) {
       replaced_[f_.at_inst(words[n].pack).results[0].index] = f_.at_inst(id).results[n];
       gone_.push_back(words[n].pack);
       for (const Access& part : words[n].parts) {
-        const InstId load = part.inst;
-        if (uses_[f_.at_inst(load).results[0].index] == 0 && std::ranges::find(gone_, load) == gone_.end())
-          gone_.push_back(load);
+        if (uses_[f_.at_inst(part.inst).results[0].index] == 0) gone_.push_back(part.inst);
       }
     }
   }
@@ -346,27 +353,34 @@ class Joiner {
                                  : static_cast<uint32_t>(parts) * static_cast<uint32_t>(ir::Bytes(inst.type));
   }
 
-  // The address of a part, made before position `where` where it may not be known yet.
-  ValueId AddressAt(BlockId block, size_t& where, const Access& part, const ir::Position& at) {
+  // The address of a part, made before a place where it may not be known yet.
+  ValueId AddressAt(InstId where, const Access& part) {
     if (part.offset == 0) return part.root;
+    const ir::Position at = f_.at_inst(where).at;
     ir::Inst number;
     number.op = Opcode::kConst;
     number.type = ir::Type::kI64;
     number.attrs.bits = static_cast<uint64_t>(part.offset);
     number.at = at;
-    const InstId offset = ir::Insert(f_, block, where++, std::move(number));
+    const InstId offset = made_.Before(where, std::move(number));
     ir::Inst sum;
     sum.op = Opcode::kAdd;
     sum.type = ir::Type::kI64;
     sum.operands = {part.root, f_.at_inst(offset).results[0]};
     sum.at = at;
-    const InstId address = ir::Insert(f_, block, where++, std::move(sum));
-    return f_.at_inst(address).results[0];
+    return f_.at_inst(made_.Before(where, std::move(sum))).results[0];
   }
 
   ir::Function& f_;
   ThreadStrides strides_;
-  std::vector<Group> open_, found_;
+  ConstantOffsets offsets_;
+  ir::Insertions made_;
+  std::unordered_map<uint32_t, uint32_t> number_;  // by access: in program order of its block
+  std::map<size_t, Group> open_;                   // by age
+  std::map<Kind, size_t> by_kind_;                 // of those that are open
+  std::set<size_t> of_stores_;
+  size_t groups_ = 0;
+  std::vector<Group> found_;
   std::vector<std::vector<Word>> found_words_;  // side by side
   std::unordered_map<uint32_t, InstId> packs_;  // by their first part
   std::vector<uint32_t> uses_;

@@ -21,6 +21,7 @@
 
 #include "analysis/values/liveness.h"
 #include "ir/build.h"
+#include "ir/edit.h"
 #include "lowering/passes.h"
 #include "lowering/passes/barrier_words.h"
 #include "lowering/passes/block_editing.h"
@@ -57,7 +58,7 @@ class LanesResumable {
     std::vector<ValueId> map(f_.values.size());
     for (auto [old, fresh] : replaced_) map[old.index] = fresh;
     ir::ReplaceUses(f_, map);
-    for (ir::InstId id : gone_) ir::Remove(f_, id);
+    ir::RemoveAll(f_, gone_);
     BuildEntry();
     CarryValues();
     f_.phase = ir::Phase::kCollapsed;

@@ -29,6 +29,7 @@
 
 #include "analysis/values/uniformity.h"
 #include "ir/build.h"
+#include "ir/edit.h"
 #include "lowering/passes.h"
 #include "lowering/passes/divergent_arms.h"
 
@@ -114,7 +115,7 @@ class ArmFinder {
       replaced[agree.results[0].index] = agree.operands[0];
     }
     if (!marked_.empty()) ir::ReplaceUses(f_, replaced);
-    for (ir::InstId id : std::exchange(marked_, {})) ir::Remove(f_, id);
+    ir::RemoveAll(f_, std::exchange(marked_, {}));
   }
 
  private:

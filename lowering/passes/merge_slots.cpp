@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "analysis/regions/slot_liveness.h"
-#include "ir/function.h"
+#include "ir/edit.h"
 #include "lowering/passes.h"
 
 namespace ptx2cpu::lowering {
@@ -142,7 +142,7 @@ class Merger {
           needless.push_back(id);
       }
     }
-    for (ir::InstId id : needless) ir::Remove(f_, id);
+    ir::RemoveAll(f_, needless);
     if (f_.parked_slot != kNone) f_.parked_slot = renamed[f_.parked_slot];
   }
 
@@ -178,8 +178,9 @@ class Merger {
         }
       });
     }
+    std::vector<ir::InstId> unused;
     for (size_t i = order_.size(); i-- > 0;) {
-      std::vector<ir::InstId> insts = f_.at_block(order_[i]).insts;
+      const std::vector<ir::InstId>& insts = f_.at_block(order_[i]).insts;
       for (size_t n = insts.size(); n-- > 0;) {
         const ir::Inst& inst = f_.at_inst(insts[n]);
         const bool removable = ir::Info(inst.op).effect == ir::Effect::kPure ||
@@ -189,9 +190,10 @@ class Merger {
             std::ranges::any_of(inst.results, [&](ir::ValueId r) { return uses[r.index] != 0; }))
           continue;
         for (ir::ValueId operand : inst.operands) --uses[operand.index];
-        ir::Remove(f_, insts[n]);
+        unused.push_back(insts[n]);
       }
     }
+    ir::RemoveAll(f_, unused);
   }
 
   bool IsIdle(BlockId entry) const {

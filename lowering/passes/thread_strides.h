@@ -20,6 +20,11 @@ class ThreadStrides {
   // Whether neighbouring threads' values have nothing to do with each other (they were loaded), or lie apart
   // by a number that is known at run time only: `row * width`.
   bool IsApart(ir::ValueId value) { return IsApart(value, 0); }
+  // What is known of single values.
+  void Forget() {
+    known_ = {};
+    apart_ = {};
+  }
 
  private:
   std::optional<int64_t> Of(ir::ValueId value, int depth);

@@ -50,7 +50,8 @@ TEST_CASE("a nest of loops is compiled up to LLVM in proportion to its depth") {
     const char* shape;
     uint32_t depth;
   };
-  for (const Case& each : {Case{"divergent_nested_loops", 400}, Case{"values_around_loops", 200}}) {
+  for (const Case& each :
+       {Case{"divergent_nested_loops", 400}, Case{"values_around_loops", 200}, Case{"branches_back", 250}}) {
     const GrowthShape& shape = *std::ranges::find(GrowthShapes(), each.shape, &GrowthShape::name);
     double factor = 0;
     for (int tries = 1; tries <= kTries && (tries == 1 || factor > kMaxFactor); ++tries)
@@ -58,6 +59,34 @@ TEST_CASE("a nest of loops is compiled up to LLVM in proportion to its depth") {
           LeastTime(shape, 8 * each.depth, tries) / std::max(LeastTime(shape, each.depth, tries), kFloor);
     INFO(shape.name << ", from " << each.depth << " to " << 8 * each.depth << ": " << factor);
     CHECK(factor <= kMaxFactor);
+  }
+}
+
+// What a pass does is a small part of what all do, however long the text. Those that looked at all accesses,
+// loops, regions or early exits for each of them, or wrote a block's list anew for each, took half
+// of these times and more.
+TEST_CASE("no single pass takes most of the time up to LLVM where a text is long") {
+  constexpr double kMaxShare = 0.35;
+  struct Case {
+    const char* shape;
+    uint32_t n;
+    const char* pass;
+  };
+  for (const Case& each :
+       {Case{"loops", 3200, "interchange-loops"}, Case{"variables", 16000, "join-neighbouring-accesses"},
+        Case{"barriers", 3200, "compute-once"}, Case{"neighbours", 8000, "merge-slots"},
+        Case{"packed_words", 8000, "merge-slots"}, Case{"exits_and_columns", 2000, "interchange-loops"}}) {
+    const GrowthShape& shape = *std::ranges::find(GrowthShapes(), each.shape, &GrowthShape::name);
+    double share = 1;
+    for (int tries = 0; tries < kTries && share > kMaxShare; ++tries) {
+      const auto cost = MeasureCompile(shape.text(each.n), {.code = false, .verify = false});
+      REQUIRE(cost);
+      const auto pass = std::ranges::find(cost->stages, each.pass, &StageCost::stage);
+      REQUIRE(pass != cost->stages.end());
+      share = pass->milliseconds / cost->Total();
+    }
+    INFO(each.pass << " with " << each.n << " of " << shape.name << ": " << share << " of the time");
+    CHECK(share <= kMaxShare);
   }
 }
 
