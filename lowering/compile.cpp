@@ -111,8 +111,10 @@ Result<std::optional<ir::Module>> PtxModule::BuildForShape(std::string_view kern
                                                            std::vector<StageTime>* times) const {
   BuildOptions special = options;
   special.pipeline.passes.launch = shape;
+  special.pipeline.below_lanes = true;
   ir::Module module = TRY(Build(kernel, special, times));
   const ir::Resumes one = module.functions[0].resumes;
+  if (one == ir::Resumes::kLanes) return std::nullopt;  // as any shape does
   if (one <= ir::Resumes::kBlocks) return module;
   Stopwatch watch(times);
   const ir::Resumes any = TRY(ChooseTier(kernel, options)).resumes;

@@ -57,7 +57,7 @@ Status InsertChecks(ir::Module& module, const PassOptions& options);
 Status InsertCounts(ir::Module& module, const PassOptions& options);
 // Programs whose lanes count on executing each access together: barriers of the warp between loads and
 // stores.
-Status KeepLanesInStep(ir::Module& module, ir::Function& f, const PassOptions& options);
+Status KeepLanesInStep(ir::Module& module, const PassOptions& options);
 // Inlines calls that lead to a barrier, a collective or an exit, and small functions, in all functions that a
 // kernel reaches; the others become declarations.
 Status InlineCalls(ir::Module& module, const PassOptions& options);

@@ -23,8 +23,9 @@ constexpr std::array kPasses = {
         InsertCounts},
     PassEntry{"simplify-callees", Simplify, Phase::kSimt, For::kAll, On::kCallees,
               "before inlining: sizes decide there, and dead code does not count"},
-    PassEntry{"keep-lanes-in-step", KeepLanesInStep, Phase::kSimt, For::kAll, On::kFunctions,
-              "before inlining: a function in which lanes wait for each other concerns the caller's regions"},
+    PassEntry{"keep-lanes-in-step", nullptr, Phase::kSimt, For::kAll, On::kModule,
+              "before inlining: a function in which lanes wait for each other concerns the caller's regions",
+              KeepLanesInStep},
     PassEntry{"inline-calls", nullptr, Phase::kSimt, For::kAll, On::kModule,
               "a barrier, collective or exit in a callee concerns the caller's regions, so it must be "
               "visible there",
@@ -221,6 +222,7 @@ Result<std::vector<PassTime>> RunPipeline(ir::Module& module, const PipelineOpti
     }
     if (ran) times.push_back({pass.name, time});
     if (pass.name == options.stop_after) break;
+    if (options.below_lanes && module.functions[0].resumes == ir::Resumes::kLanes) break;
   }
   return times;
 }

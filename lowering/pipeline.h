@@ -45,6 +45,7 @@ struct PipelineOptions {
   std::vector<std::string> dump_after;  // names of passes, or "all": those that changed something
   std::function<void(std::string_view pass, std::string_view text)> dump;
   bool verify_each = true;
+  bool below_lanes = false;  // ends as soon as the kernel resumes lanes: its code is not wanted then
 };
 
 struct PassTime {

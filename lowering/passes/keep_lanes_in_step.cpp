@@ -10,12 +10,20 @@
 //                                         store %p, %b
 //
 // The barrier is one of the lanes that are converged here. It is between what may be read and what may
-// be written next: loads may run in any order, and so may stores of equal values. A call counts as both. Code
-// of other compilers may not count on this and stays as it is.
+// be written next: loads may run in any order, and so may stores of equal values. Variables in shared memory
+// whose address is used for nothing but loads and stores are told apart from each other and from all else:
+// the table of stacks, which every function with a frame reads and writes, is one. Where a function may write
+// before it reads, the barrier is at its entry, and not at each of its calls; what lanes may still have to
+// read after a call follows from the function's body, callees before callers. Code of other compilers may not
+// count on this and stays as it is.
 #include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
+#include "lowering/passes/call_graph.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -39,70 +47,191 @@ bool IsShared(const ir::Inst& inst) {
 bool IsCall(const ir::Inst& inst) { return inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect; }
 bool Writes(const ir::Inst& inst) {
   const Effect effect = ir::Info(inst.op).effect;
-  return IsCall(inst) || (IsShared(inst) && (effect == Effect::kWrites || effect == Effect::kMemory));
+  return IsShared(inst) && (effect == Effect::kWrites || effect == Effect::kMemory);
 }
 bool Reads(const ir::Inst& inst) {
   const Effect effect = ir::Info(inst.op).effect;
-  return IsCall(inst) || (IsShared(inst) && (effect == Effect::kReads || effect == Effect::kMemory));
+  return IsShared(inst) && (effect == Effect::kReads || effect == Effect::kMemory);
 }
 // No lane passes before all have arrived.
 bool Joins(const ir::Inst& inst) { return ir::IsBarrier(inst.op) || ir::IsCollective(inst.op); }
 
-class StepKeeper {
- public:
-  explicit StepKeeper(ir::Function& f) : f_(f), order_(ir::ReversePostOrder(f)), after_(f.blocks.size()) {}
+// Parts of memory: a bit for each variable that is accessed by its name only, the first one for all else.
+using Parts = uint64_t;
+constexpr Parts kElsewhere = 1, kAnywhere = ~Parts{0};
 
-  void Run() {
-    const std::vector<std::vector<ir::BlockId>> predecessors = ir::Predecessors(f_);
-    std::vector<bool> before(f_.blocks.size());
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (ir::BlockId block : order_) {
-        bool pending = false;
-        for (ir::BlockId from : predecessors[block.index]) pending = pending || after_[from.index];
-        before[block.index] = pending;
-        Walk(block, pending, [](size_t) {});
-        changed |= pending != after_[block.index];
-        after_[block.index] = pending;
-      }
+// Which variables are accessed by their names only, and what each access of a function concerns.
+class NamedVariables {
+ public:
+  explicit NamedVariables(const ir::Module& module) : bits_(module.variables.size(), kElsewhere) {
+    Parts next = 2;
+    for (size_t n = 0; n < bits_.size() && next != 0; ++n) {
+      const ir::Variable& variable = module.variables[n];
+      // Arrays whose size the launch gives begin at one address.
+      const bool is_apart = variable.size != 0 && variable.linkage != ir::Variable::Linkage::kExtern;
+      if (variable.space == ir::Space::kShared && is_apart) bits_[n] = std::exchange(next, next << 1);
     }
-    for (ir::BlockId block : order_) {
-      std::vector<size_t> places;
-      bool pending = before[block.index];
-      Walk(block, pending, [&](size_t where) { places.push_back(where); });
-      for (size_t n = places.size(); n-- > 0;) {
-        const ir::Position at = f_.at_inst(f_.at_block(block).insts[places[n]]).at;
-        InsertConvergence(f_, block, places[n], at);
-      }
+    for (const ir::Function& f : module.functions) {
+      if (!f.is_declaration) Follow(f);
     }
+  }
+
+  // By value: the part that an address is in.
+  std::vector<Parts> AddressesOf(const ir::Function& f) {
+    std::vector<Parts> parts = Follow(f);
+    for (Parts& part : parts) part = (part & ~escaped_) == part && part != 0 ? part : kElsewhere;
+    return parts;
   }
 
  private:
-  // `pending`: some lane may still have to read what comes before. Calls `place` for each position that needs
-  // a barrier.
-  template <typename Place>
-  void Walk(ir::BlockId block, bool& pending, const Place& place) const {
-    const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
-    for (size_t i = 0; i < insts.size(); ++i) {
-      const ir::Inst& inst = f_.at_inst(insts[i]);
-      if (Joins(inst)) pending = false;
-      if (pending && Writes(inst)) {
-        place(i);
-        pending = false;
+  // Sums of a symbol's address are addresses of its variable; what else is made of them escapes.
+  std::vector<Parts> Follow(const ir::Function& f) {
+    std::vector<Parts> parts(f.values.size());
+    for (ir::BlockId block : ir::ReversePostOrder(f)) {
+      for (ir::InstId id : f.at_block(block).insts) {
+        const ir::Inst& inst = f.at_inst(id);
+        if (inst.op == Opcode::kSymbol && inst.attrs.space == ir::Space::kShared)
+          parts[inst.results[0].index] = bits_[inst.attrs.index];
+        const bool sum = inst.op == Opcode::kAdd || inst.op == Opcode::kSub;
+        const bool access =
+            (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) && inst.attrs.space == ir::Space::kShared;
+        for (size_t n = 0; n < inst.operands.size(); ++n) {
+          const Parts part = parts[inst.operands[n].index];
+          if (part == 0 || (access && n == 0)) continue;
+          if (!sum || n != 0 || parts[inst.operands[1].index] != 0)
+            escaped_ |= part;
+          else
+            parts[inst.results[0].index] = part;
+        }
+        for (const ir::Edge& edge : inst.edges) {
+          for (ir::ValueId value : edge.args) escaped_ |= parts[value.index];
+        }
       }
-      pending = pending || Reads(inst);
+    }
+    return parts;
+  }
+
+  std::vector<Parts> bits_;
+  Parts escaped_ = kElsewhere;
+};
+
+// What lanes may still have to read after a call: `own` in any case, and of what was so before it `kept`.
+struct AfterCall {
+  Parts own = kAnywhere, kept = kAnywhere;
+};
+
+class StepKeeper {
+ public:
+  StepKeeper(ir::Function& f, std::vector<Parts> addresses, const std::vector<AfterCall>& after_calls,
+             const ir::Module& module)
+      : f_(f),
+        module_(module),
+        order_(ir::ReversePostOrder(f)),
+        predecessors_(ir::Predecessors(f)),
+        addresses_(std::move(addresses)),
+        after_calls_(after_calls) {}
+
+  AfterCall Run() {
+    const Places places = PlacesFor(0);
+    // Callers do not wait for lanes that have yet to read.
+    const bool at_entry = !f_.is_kernel && PlacesFor(kAnywhere) != places;
+    for (size_t n = places.size(); n-- > 0;) Insert(places[n].first, places[n].second);
+    if (at_entry) Insert(f_.entry, 0);
+    return {AtReturns(0), AtReturns(kAnywhere)};
+  }
+
+ private:
+  using Places = std::vector<std::pair<ir::BlockId, size_t>>;  // ascending within a block
+
+  void Insert(ir::BlockId block, size_t where) {
+    InsertConvergence(f_, block, where, f_.at_inst(f_.at_block(block).insts[where]).at);
+  }
+
+  // Where barriers are needed if the callers' lanes may still have to read `entry`.
+  Places PlacesFor(Parts entry) {
+    Solve(entry);
+    Places places;
+    for (ir::BlockId block : order_)
+      Walk(block, before_[block.index], [&](size_t where) { places.push_back({block, where}); });
+    return places;
+  }
+
+  Parts AtReturns(Parts entry) {
+    Solve(entry);
+    Parts pending = 0;
+    for (ir::BlockId block : order_) {
+      if (f_.at_inst(f_.at_block(block).insts.back()).op == Opcode::kRet)
+        pending |= Walk(block, before_[block.index], [](size_t) {});
+    }
+    return pending;
+  }
+
+  // What is pending before a block only grows: a barrier that it makes necessary leaves less after it.
+  void Solve(Parts entry) {
+    before_.assign(f_.blocks.size(), 0);
+    before_[f_.entry.index] = entry;
+    std::vector<Parts> after(f_.blocks.size());
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (ir::BlockId block : order_) {
+        for (ir::BlockId from : predecessors_[block.index]) before_[block.index] |= after[from.index];
+        const Parts pending = Walk(block, before_[block.index], [](size_t) {});
+        changed |= pending != after[block.index];
+        after[block.index] = pending;
+      }
     }
   }
 
+  Parts PartOf(const ir::Inst& inst) const {
+    const bool plain = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
+    if (plain && inst.attrs.space == ir::Space::kShared) return addresses_[inst.operands[0].index];
+    return kElsewhere;
+  }
+
+  // `pending`: what some lane may still have to read that comes before. Calls `place` for each position that
+  // needs a barrier.
+  template <typename Place>
+  Parts Walk(ir::BlockId block, Parts pending, const Place& place) const {
+    const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
+    for (size_t i = 0; i < insts.size(); ++i) {
+      const ir::Inst& inst = f_.at_inst(insts[i]);
+      const bool declared = inst.op == Opcode::kCall && module_.functions[inst.attrs.index].is_declaration;
+      if (Joins(inst)) pending = 0;
+      if (declared ? pending != 0 : Writes(inst) && (pending & PartOf(inst)) != 0) {
+        place(i);
+        pending = 0;
+      }
+      if (IsCall(inst)) {
+        const AfterCall after =
+            declared || inst.op == Opcode::kCallIndirect ? AfterCall{} : after_calls_[inst.attrs.index];
+        pending = after.own | (pending & after.kept);
+      } else if (Reads(inst)) {
+        pending |= PartOf(inst);
+      }
+    }
+    return pending;
+  }
+
   ir::Function& f_;
+  const ir::Module& module_;
   const std::vector<ir::BlockId> order_;
-  std::vector<bool> after_;
+  const std::vector<std::vector<ir::BlockId>> predecessors_;
+  const std::vector<Parts> addresses_;  // by value
+  const std::vector<AfterCall>& after_calls_;
+  std::vector<Parts> before_;  // by block
 };
 
 }  // namespace
 
-Status KeepLanesInStep(ir::Module& module, ir::Function& f, const PassOptions&) {
-  if (RunsUniformLanes(module)) StepKeeper(f).Run();
+Status KeepLanesInStep(ir::Module& module, const PassOptions&) {
+  if (!RunsUniformLanes(module)) return {};
+  NamedVariables named(module);
+  std::vector<AfterCall> after_calls(module.functions.size());
+  for (uint32_t n : CallGraph(module).order()) {
+    ir::Function& f = module.functions[n];
+    if (f.is_declaration) continue;
+    after_calls[n] = StepKeeper(f, named.AddressesOf(f), after_calls, module).Run();
+  }
   return {};
 }
 

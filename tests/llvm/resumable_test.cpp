@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "ir/verify/verify.h"
+#include "lowering/compile.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/step_driver.h"
 #include "tests/passes/kernel_run.h"
@@ -153,4 +154,40 @@ TEST_CASE("random kernels give the same as machine code in the resumable tiers")
   }
   CHECK(compared[0] > 10);
   CHECK(compared[1] > 10);
+}
+
+TEST_CASE("code for one shape is given up as soon as lanes have to resume", "[resumable]") {
+  const auto ptx = lowering::PtxModule::Parse(R"(.version 8.0
+.target sm_80
+.address_size 64
+.func f(.param .u32 n)
+{
+  .reg .b32 %n; .reg .pred %p;
+  ld.param.u32 %n, [n];
+  setp.eq.u32 %p, %n, 0;
+  @%p ret;
+  bar.sync 0;
+  sub.u32 %n, %n, 1;
+  { .param .u32 less; st.param.u32 [less], %n; call f, (less); }
+  ret;
+}
+.visible .entry k(.param .u32 n)
+{
+  .reg .b32 %n;
+  ld.param.u32 %n, [n];
+  { .param .u32 all; st.param.u32 [all], %n; call f, (all); }
+  ret;
+}
+)",
+                                              "recursive.ptx");
+  if (!ptx) FAIL(ptx.error().Render());
+  std::vector<lowering::StageTime> times;
+  const auto special = ptx->BuildForShape("k", {}, {32, 1, 1}, &times);
+  if (!special) FAIL(special.error().Render());
+  CHECK_FALSE(special->has_value());
+  REQUIRE_FALSE(times.empty());
+  CHECK(times.back().stage == "flatten-calls");
+  const auto any = ptx->Build("k");
+  REQUIRE(any);
+  CHECK(any->functions[0].resumes == ir::Resumes::kLanes);
 }

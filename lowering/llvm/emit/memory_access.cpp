@@ -126,12 +126,28 @@ Value MemoryAccess::LocalBase() {
   Value& base = thread_local_base_[thread];
   if (base == nullptr) {
     const llvm::IRBuilder<>::InsertPointGuard guard(e_.b);
-    llvm::BasicBlock& block = *thread->getParent();
-    const bool is_phi = llvm::isa<llvm::PHINode>(thread);
-    e_.b.SetInsertPoint(&block, is_phi ? block.getFirstInsertionPt() : std::next(thread->getIterator()));
+    SetInsertPointAfter(thread);
     base = LocalBaseOf(thread);
   }
   return base;
+}
+
+void MemoryAccess::SetInsertPointAfter(llvm::Instruction* value) {
+  llvm::BasicBlock& block = *value->getParent();
+  const bool is_phi = llvm::isa<llvm::PHINode>(value);
+  e_.b.SetInsertPoint(&block, is_phi ? block.getFirstInsertionPt() : std::next(value->getIterator()));
+}
+
+Value MemoryAccess::WideIndex(Value index) {
+  auto* computed = llvm::dyn_cast<llvm::Instruction>(index);
+  if (e_.step->width != 1 || computed == nullptr) return e_.b.CreateZExt(index, e_.b.getInt64Ty());
+  Value& wide = wide_index_[computed];
+  if (wide == nullptr) {
+    const llvm::IRBuilder<>::InsertPointGuard guard(e_.b);
+    SetInsertPointAfter(computed);
+    wide = e_.b.CreateZExt(index, e_.b.getInt64Ty());
+  }
+  return wide;
 }
 
 Value MemoryAccess::LocalSymbol(uint64_t offset) {
@@ -244,13 +260,11 @@ Value MemoryAccess::SlotAddress(uint32_t slot) {
   if (s.shape == ir::Level::kBlock || (IsOfTurn(slot) && s.shape == ir::Level::kWarp))
     return slot_base_[slot];
   if (IsOfTurn(slot)) {
-    return e_.b.CreateInBoundsGEP(e_.m.MemoryTypeOf(s.type), slot_base_[slot],
-                                  e_.b.CreateZExt(e_.step->lane, e_.b.getInt64Ty()));
+    return e_.b.CreateInBoundsGEP(e_.m.MemoryTypeOf(s.type), slot_base_[slot], WideIndex(e_.step->lane));
   }
   Value index = s.shape == ir::Level::kWarp ? e_.step->warp : e_.step->thread;
   CHECK(index != nullptr, "a slot of a lower level is used at block level");
-  return e_.b.CreateInBoundsGEP(e_.m.MemoryTypeOf(s.type), slot_base_[slot],
-                                e_.b.CreateZExt(index, e_.b.getInt64Ty()));
+  return e_.b.CreateInBoundsGEP(e_.m.MemoryTypeOf(s.type), slot_base_[slot], WideIndex(index));
 }
 
 std::optional<uint32_t> MemoryAccess::SlotRow(uint32_t slot) const {

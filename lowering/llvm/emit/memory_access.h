@@ -37,7 +37,9 @@ class MemoryAccess {
   // turn, or other slots.
   std::optional<uint32_t> SlotRow(uint32_t slot) const;
   llvm::Value* WordSlotDistance() const { return word_slot_distance_; }
-  void ClearSlotOfTurn(uint32_t slot);        // of lanes, where a warp's turn begins
+  void ClearSlotOfTurn(uint32_t slot);  // of lanes, where a warp's turn begins
+  // An index (i32) as i64. Code of single lanes, which have hundreds of slots, has it once.
+  llvm::Value* WideIndex(llvm::Value* index);
   llvm::Value* LocalBase();                   // pointer to this thread's local window
   llvm::Value* LocalSymbol(uint64_t offset);  // window offset of a local variable of this function
   llvm::AllocaInst* stack_locals() const { return stack_locals_; }
@@ -48,6 +50,7 @@ class MemoryAccess {
  private:
   llvm::Value* BaseOf(ir::ValueId address, int depth);
   llvm::Value* LocalBaseOf(llvm::Value* thread);
+  void SetInsertPointAfter(llvm::Instruction* value);
   bool IsIndependent(Memory memory) const;
   bool IsOfTurn(uint32_t slot) const;
 
@@ -58,6 +61,7 @@ class MemoryAccess {
   llvm::AllocaInst* stack_locals_ = nullptr;
   std::map<unsigned, llvm::AllocaInst*> lane_locals_;             // by width
   std::map<llvm::Instruction*, llvm::Value*> thread_local_base_;  // of a lane that runs on its own
+  std::map<llvm::Instruction*, llvm::Value*> wide_index_;
   unsigned local_granule_ = 0;
   llvm::Value* callee_local_base_ = nullptr;
 };

@@ -56,7 +56,7 @@ namespace {
 // Where the thread continues.
 Value PointAddress(FunctionEmitter& e, Value thread) {
   Value points = e.body.Field(offsetof(ptx2cpu_block, points), e.b.getPtrTy(), "points");
-  return e.b.CreateInBoundsGEP(e.b.getInt32Ty(), points, e.b.CreateZExt(thread, e.b.getInt64Ty()));
+  return e.b.CreateInBoundsGEP(e.b.getInt32Ty(), points, e.memory.WideIndex(thread));
 }
 
 // A word of the step's first thread.
@@ -64,7 +64,7 @@ Value WordAddress(FunctionEmitter& e, uint32_t number) {
   Value words = e.body.Field(offsetof(ptx2cpu_block, words), e.b.getPtrTy(), "words");
   Value row = e.b.CreateConstInBoundsGEP1_64(e.b.getInt32Ty(), words,
                                              uint64_t{number} * PTX2CPU_MAX_THREADS_PER_BLOCK);
-  return e.b.CreateInBoundsGEP(e.b.getInt32Ty(), row, e.b.CreateZExt(e.step->thread, e.b.getInt64Ty()));
+  return e.b.CreateInBoundsGEP(e.b.getInt32Ty(), row, e.memory.WideIndex(e.step->thread));
 }
 
 // The edge of that number; `prepare` may put code on its way.

@@ -54,6 +54,14 @@ constexpr std::string_view kQuick =
     "  loop-mssa(licm),early-cse<memssa>,adce"
     "),globaldce";
 
+// The same where registers are allocated as at level 0, which keeps no value in one from block to block: what
+// the last passes above move out of loops, or find known, would come from the stack.
+constexpr std::string_view kQuickOnStack =
+    "function<eager-inv>("
+    "  divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-"
+    "verify-fixpoint>"
+    "),globaldce";
+
 constexpr std::string_view kFull =
     "cgscc(inline,function<eager-inv>("
     "  divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
@@ -87,8 +95,11 @@ constexpr std::string_view kDeep =
     "  early-cse<memssa>,simplifycfg,adce"
     "),globaldce";
 
-std::string_view PipelineOf(int level, const llvm::Module& module, const LoopNumbers& numbers) {
-  return numbers.AreDeep() ? kDeep : level == 1 || HasHugeTable(module) ? kQuick : kFull;
+std::string_view PipelineOf(int level, const llvm::Module& module, const llvm::TargetMachine& machine,
+                            const LoopNumbers& numbers) {
+  if (numbers.AreDeep()) return kDeep;
+  if (level > 1) return HasHugeTable(module) ? kQuick : kFull;
+  return machine.getOptLevel() == llvm::CodeGenOptLevel::None ? kQuickOnStack : kQuick;
 }
 
 bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
@@ -265,7 +276,7 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
     modules.clear();
   }
   llvm::ModulePassManager passes;
-  add(passes, PipelineOf(level, module, numbers));
+  add(passes, PipelineOf(level, module, machine, numbers));
   if (const unsigned lanes = LanesOfMaskWords(machine); level > 1 && lanes != 0)
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepMasksAsWords(lanes)));
   passes.run(module, modules);
