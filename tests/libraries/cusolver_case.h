@@ -13,11 +13,6 @@ namespace ptx2cpu {
 
 using namespace cuda;
 
-inline const DropIn& Cusolver() {
-  static const DropIn library("libcusolver.so.12");
-  return library;
-}
-
 class Solver {
  public:
   Solver() { REQUIRE(Cusolver().Call("cusolverDnCreate", &handle) == 0); }

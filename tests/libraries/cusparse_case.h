@@ -13,11 +13,6 @@ namespace ptx2cpu {
 
 using namespace cuda;
 
-inline const DropIn& Cusparse() {
-  static const DropIn library("libcusparse.so.12");
-  return library;
-}
-
 class Sparse {
  public:
   Sparse() { REQUIRE(Cusparse().Call("cusparseCreate", &handle) == 0); }

@@ -35,6 +35,14 @@ inline const DropIn& Cufft() {
   static const DropIn library("libcufft.so.12");
   return library;
 }
+inline const DropIn& Cusparse() {
+  static const DropIn library("libcusparse.so.12");
+  return library;
+}
+inline const DropIn& Cusolver() {
+  static const DropIn library("libcusolver.so.12");
+  return library;
+}
 inline const DropIn& CublasLt() {
   static const DropIn library("libcublasLt.so.13");
   return library;

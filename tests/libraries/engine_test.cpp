@@ -3,12 +3,15 @@
 
 #include <unistd.h>
 
+#include <complex>
 #include <fstream>
 #include <iterator>
 
+#include "runtime/cuda/abi/cufft_types.h"
 #include "tests/libraries/blas_case.h"
 
 using namespace ptx2cpu;
+using namespace ptx2cpu::cuda;
 
 namespace {
 
@@ -60,4 +63,28 @@ TEST_CASE("libraries: a bad address is the context's sticky error, in small and 
     CHECK(text.find("cublasSaxpy_v2: bad address 0x") != std::string::npos);
     REQUIRE(cudart::cudaDeviceReset() == cudaSuccess);  // later tests begin a context of their own
   }
+}
+
+// Callbacks are device code that only a program's own kernels can call.
+TEST_CASE("libraries: callbacks of transforms are refused by name") {
+  cufftHandle plan = 0;
+  REQUIRE(Cufft().Call("cufftPlan1d", &plan, 8, CUFFT_C2C, 1) == 0);
+  void *routine = nullptr, *info = nullptr;
+  const int load_complex = 0;
+  const auto check = [&](const std::string& function, auto... arguments) {
+    int status = 0;
+    const std::string text = Messages([&] { status = Cufft().Call(function, plan, arguments...); });
+    CHECK(status == CUFFT_NOT_SUPPORTED);
+    CHECK(text.find(function + " is not supported: returns CUFFT_NOT_SUPPORTED") != std::string::npos);
+  };
+  check("cufftXtSetCallback", &routine, load_complex, &info);
+  check("cufftXtSetJITCallback", "load", static_cast<const void*>(&routine), size_t{8}, load_complex, &info);
+  check("cufftXtSetCallbackSharedSize", load_complex, size_t{16});
+  check("cufftXtClearCallback", load_complex);
+  // The plan still transforms without them.
+  std::vector<std::complex<float>> signal(8, 1);
+  CHECK(Cufft().Call("cufftExecC2C", plan, signal.data(), signal.data(), CUFFT_FORWARD) == 0);
+  REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(signal[0] == std::complex<float>(8));
+  CHECK(Cufft().Call("cufftDestroy", plan) == 0);
 }

@@ -75,3 +75,5 @@ TEST_CASE("recorded calls: cusolver for systems") { CheckScript("cusolver_system
 TEST_CASE("recorded calls: cusolverMg") { CheckScript("cusolver_mg"); }
 TEST_CASE("recorded calls: cudnn") { CheckScript("cudnn"); }
 TEST_CASE("recorded calls: cudnn for sequences") { CheckScript("cudnn_sequences"); }
+TEST_CASE("recorded calls: cusolver for factors") { CheckScript("cusolver_factors"); }
+TEST_CASE("recorded calls: cudnn in other forms") { CheckScript("cudnn_forms"); }

@@ -12,6 +12,7 @@ namespace ptx2cpu::cuda {
 
 using cudnnHandle_t = struct cudnnContext*;
 using cudnnTensorDescriptor_t = struct cudnnTensorStruct*;
+using cudnnTensorTransformDescriptor_t = struct cudnnTensorTransformStruct*;
 using cudnnFilterDescriptor_t = struct cudnnFilterStruct*;
 using cudnnConvolutionDescriptor_t = struct cudnnConvolutionStruct*;
 using cudnnPoolingDescriptor_t = struct cudnnPoolingStruct*;
@@ -108,6 +109,13 @@ enum cudnnBatchNormOps_t : int {
   CUDNN_BATCHNORM_OPS_BN_ACTIVATION = 1,
   CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION = 2,
 };
+enum cudnnNormMode_t : int { CUDNN_NORM_PER_ACTIVATION = 0, CUDNN_NORM_PER_CHANNEL = 1 };
+enum cudnnNormOps_t : int {
+  CUDNN_NORM_OPS_NORM = 0,
+  CUDNN_NORM_OPS_NORM_ACTIVATION = 1,
+  CUDNN_NORM_OPS_NORM_ADD_ACTIVATION = 2,
+};
+enum cudnnNormAlgo_t : int { CUDNN_NORM_ALGO_STANDARD = 0, CUDNN_NORM_ALGO_PERSIST = 1 };
 enum cudnnOpTensorOp_t : int {
   CUDNN_OP_TENSOR_ADD = 0,
   CUDNN_OP_TENSOR_MUL = 1,
@@ -134,7 +142,7 @@ enum cudnnReduceTensorIndices_t : int {
 enum cudnnIndicesType_t : int { CUDNN_32BIT_INDICES = 0 };
 enum cudnnLRNMode_t : int { CUDNN_LRN_CROSS_CHANNEL_DIM1 = 0 };
 enum cudnnSamplerType_t : int { CUDNN_SAMPLER_BILINEAR = 0 };
-enum cudnnErrQueryMode_t : int {};
+enum cudnnErrQueryMode_t : int { CUDNN_ERRQUERY_RAWCODE = 0, CUDNN_ERRQUERY_BLOCKING = 2 };
 
 // Recurrent networks.
 enum cudnnForwardMode_t : int { CUDNN_FWD_MODE_INFERENCE = 0, CUDNN_FWD_MODE_TRAINING = 1 };
@@ -157,6 +165,7 @@ enum cudnnRNNDataLayout_t : int {
   CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED = 2,
 };
 
+enum cudnnFoldingDirection_t : int { CUDNN_TRANSFORM_FOLD = 0, CUDNN_TRANSFORM_UNFOLD = 1 };
 // Attention.
 inline constexpr unsigned CUDNN_ATTN_QUERYMAP_ONE_TO_ONE = 1, CUDNN_ATTN_ENABLE_PROJ_BIASES = 2;
 enum cudnnSeqDataAxis_t : int {

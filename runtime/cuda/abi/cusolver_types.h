@@ -19,6 +19,11 @@ using cusolverDnIRSParams_t = struct cusolverDnIRSParams*;
 using cusolverDnIRSInfos_t = struct cusolverDnIRSInfos*;
 using cusolverSpHandle_t = struct cusolverSpContext*;
 using csrqrInfo_t = struct csrqrInfo*;
+using csrqrInfoHost_t = struct csrqrInfoHost*;
+using csrluInfoHost_t = struct csrluInfoHost*;
+using csrcholInfo_t = struct csrcholInfo*;
+using csrcholInfoHost_t = struct csrcholInfoHost*;
+using cusolverRfHandle_t = struct cusolverRfCommon*;
 using cusolverDnLoggerCallback_t = void (*)(int level, const char* function, const char* message);
 
 enum cusolverStatus_t : int {
@@ -30,6 +35,7 @@ enum cusolverStatus_t : int {
   CUSOLVER_STATUS_INTERNAL_ERROR = 7,
   CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED = 8,
   CUSOLVER_STATUS_NOT_SUPPORTED = 9,
+  CUSOLVER_STATUS_ZERO_PIVOT = 10,
   CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED = 12,
   CUSOLVER_STATUS_IRS_PARAMS_INVALID = 13,
   CUSOLVER_STATUS_IRS_PARAMS_INVALID_PREC = 14,
@@ -85,6 +91,33 @@ enum cudaEmulationStrategy_t : int {
   CUDA_EMULATION_STRATEGY_DEFAULT = 0,
   CUDA_EMULATION_STRATEGY_PERFORMANT = 1,
   CUDA_EMULATION_STRATEGY_EAGER = 2,
+};
+
+// cusolverRf.
+enum cusolverRfResetValuesFastMode_t : int {
+  CUSOLVERRF_RESET_VALUES_FAST_MODE_OFF = 0,
+  CUSOLVERRF_RESET_VALUES_FAST_MODE_ON = 1,
+};
+enum cusolverRfMatrixFormat_t : int { CUSOLVERRF_MATRIX_FORMAT_CSR = 0, CUSOLVERRF_MATRIX_FORMAT_CSC = 1 };
+// Which factor has ones on its diagonal, and whether these are elements of it.
+enum cusolverRfUnitDiagonal_t : int {
+  CUSOLVERRF_UNIT_DIAGONAL_STORED_L = 0,
+  CUSOLVERRF_UNIT_DIAGONAL_STORED_U = 1,
+  CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_L = 2,
+  CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_U = 3,
+};
+enum cusolverRfFactorization_t : int {
+  CUSOLVERRF_FACTORIZATION_ALG0 = 0,
+  CUSOLVERRF_FACTORIZATION_ALG2 = 2,
+};
+enum cusolverRfTriangularSolve_t : int {
+  CUSOLVERRF_TRIANGULAR_SOLVE_ALG1 = 1,
+  CUSOLVERRF_TRIANGULAR_SOLVE_ALG2 = 2,
+  CUSOLVERRF_TRIANGULAR_SOLVE_ALG3 = 3,
+};
+enum cusolverRfNumericBoostReport_t : int {
+  CUSOLVERRF_NUMERIC_BOOST_NOT_USED = 0,
+  CUSOLVERRF_NUMERIC_BOOST_USED = 1,
 };
 
 }  // namespace ptx2cpu::cuda

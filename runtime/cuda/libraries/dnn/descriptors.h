@@ -132,6 +132,13 @@ struct cudnnSpatialTransformerStruct {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   std::vector<int64_t> extents = {};  // of the output
 };
+// Zeros around a tensor; then its space in parts that become channels, or the other way.
+struct cudnnTensorTransformStruct {
+  cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
+  std::vector<int64_t> before = {}, after = {};  // by extent
+  std::vector<int64_t> folds = {};               // by extent of the space
+  cudnnFoldingDirection_t direction = CUDNN_TRANSFORM_FOLD;
+};
 
 }  // namespace ptx2cpu::cuda
 

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <iterator>
+#include <mutex>
 
 #include "cudnn_api.h"
 #include "runtime/cuda/libraries/core/soname.h"
+#include "runtime/cuda/libraries/dnn/descriptors.h"
 
 namespace ptx2cpu::cuda {
 #define STATUS(name, number8, number9)      \
@@ -92,6 +94,46 @@ cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int* value) {
   const Release release = ThisRelease();
   const int numbers[] = {release.major, release.minor, release.patch};
   *value = numbers[type];
+  return CUDNN_STATUS_SUCCESS;
+}
+
+namespace {
+
+// What a program asked to be told. There is nothing to tell: messages of refusals are on standard error.
+struct Callback {
+  std::mutex mutex;
+  unsigned mask = 0;
+  void *data = nullptr, *function = nullptr;
+};
+Callback& TheCallback() {
+  static Callback callback;
+  return callback;
+}
+
+}  // namespace
+
+cudnnStatus_t cudnnSetCallback(unsigned mask, void* data, void* callback) {
+  Callback& of = TheCallback();
+  const std::scoped_lock lock(of.mutex);
+  of.mask = mask, of.data = data, of.function = callback;
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnGetCallback(unsigned* mask, void** data, void** callback) {
+  if (!AllGiven(mask, data, callback)) return CUDNN_STATUS_BAD_PARAM;
+  Callback& of = TheCallback();
+  const std::scoped_lock lock(of.mutex);
+  *mask = of.mask, *data = of.data, *callback = of.function;
+  return CUDNN_STATUS_SUCCESS;
+}
+// Faults of queued work are the context's errors, which the runtime reports.
+cudnnStatus_t cudnnQueryRuntimeError(cudnnHandle_t handle, cudnnStatus_t* status, cudnnErrQueryMode_t mode,
+                                     void*) {
+  if (!AllGiven(handle, status) || mode < CUDNN_ERRQUERY_RAWCODE || mode > CUDNN_ERRQUERY_BLOCKING)
+    return CUDNN_STATUS_BAD_PARAM;
+  if (mode == CUDNN_ERRQUERY_BLOCKING && libraries::Synchronize(handle->stream) != CUDA_SUCCESS)
+    *status = CUDNN_STATUS_EXECUTION_FAILED;
+  else
+    *status = CUDNN_STATUS_SUCCESS;
   return CUDNN_STATUS_SUCCESS;
 }
 

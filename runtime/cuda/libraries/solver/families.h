@@ -6,3 +6,4 @@
 #include "runtime/cuda/libraries/solver/reduce.h"
 #include "runtime/cuda/libraries/solver/singular.h"
 #include "runtime/cuda/libraries/solver/sparse_solve.h"
+#include "runtime/cuda/libraries/solver/sparse_stepwise.h"

@@ -2,10 +2,7 @@
 #include <numeric>
 
 #include "runtime/cuda/libraries/core/handle.h"
-#include "runtime/cuda/libraries/solver/sparse_call.h"
-
-// What a csrqrInfo_t points to: each solution has its own factors.
-struct ptx2cpu::cuda::csrqrInfo {};
+#include "runtime/cuda/libraries/solver/sparse_stepwise.h"
 
 namespace ptx2cpu::cusolver {
 
@@ -36,13 +33,6 @@ cusolverStatus_t cusolverSpGetStream(cusolverSpHandle_t handle, cudaStream_t* st
   return libraries::Read(Check(handle, stream != nullptr), handle, &cusolverSpContext::stream, stream);
 }
 
-cusolverStatus_t cusolverSpCreateCsrqrInfo(csrqrInfo_t* info) {
-  return libraries::CreateObject(info, CUSOLVER_STATUS_INVALID_VALUE);
-}
-cusolverStatus_t cusolverSpDestroyCsrqrInfo(csrqrInfo_t info) {
-  delete info;
-  return CUSOLVER_STATUS_SUCCESS;
-}
 cusolverStatus_t cusolverSpXcsrqrAnalysisBatched(cusolverSpHandle_t handle, int m, int n, int nnz,
                                                  cusparseMatDescr_t descr, const int* begins,
                                                  const int* columns, csrqrInfo_t info) {

@@ -45,6 +45,11 @@ class AscendingNumbers {
 template <typename T>
 class SparseLu {
  public:
+  // An element of the diagonal is the pivot if no other is larger than it by more than 1 / `threshold`: of 2,
+  // none is preferred. Factors may keep the places of elements that are zero.
+  explicit SparseLu(Real<T> threshold = 2, bool keeps_zeros = false)
+      : threshold_(threshold), keeps_zeros_(keeps_zeros) {}
+
   int Factor(const SparseRows<T>& rows, Real<T> tolerance) {
     const size_t n = rows.size();
     SparseRows<T> columns(n);
@@ -74,6 +79,28 @@ class SparseLu {
       for (const auto& [pivot, value] : upper_[k]) y[static_cast<size_t>(pivot)] -= value * y[k];
     }
     x = std::move(y);
+  }
+
+  const std::vector<int>& rows() const { return rows_; }  // of the matrix, by pivot
+  const std::vector<T>& diagonal() const { return diagonal_; }
+  // Rows of L without its diagonal, and of U, by pivots.
+  SparseRows<T> Lower() const {
+    SparseRows<T> result(rows_.size());
+    for (size_t k = 0; k < rows_.size(); ++k) {
+      for (const auto& [row, value] : lower_[k])
+        result[static_cast<size_t>(pivot_of_[static_cast<size_t>(row)])].emplace_back(static_cast<int>(k),
+                                                                                      value);
+    }
+    return result;
+  }
+  SparseRows<T> Upper() const {
+    SparseRows<T> result(rows_.size());
+    for (size_t k = 0; k < rows_.size(); ++k) {
+      for (const auto& [pivot, value] : upper_[k])
+        result[static_cast<size_t>(pivot)].emplace_back(static_cast<int>(k), value);
+      result[k].emplace_back(static_cast<int>(k), diagonal_[k]);
+    }
+    return result;
   }
 
  private:
@@ -108,11 +135,14 @@ class SparseLu {
       const Real<T> size = std::abs(work[static_cast<size_t>(row)]);
       if (size > largest) largest = size, chosen = row;
     }
+    const auto own = std::ranges::find(rest, static_cast<int>(k));
+    if (own != rest.end() && chosen >= 0 && std::abs(work[k]) >= threshold_ * largest) chosen = *own;
     const T pivot = chosen < 0 ? T{} : work[static_cast<size_t>(chosen)];
-    const bool good = chosen >= 0 && largest > tolerance;
+    const bool good = chosen >= 0 && std::abs(pivot) > tolerance;
     for (const int row : rest) {
       const auto at = static_cast<size_t>(row);
-      if (good && row != chosen && work[at] != T{}) lower_[k].emplace_back(row, work[at] / pivot);
+      if (good && row != chosen && (keeps_zeros_ || work[at] != T{}))
+        lower_[k].emplace_back(row, work[at] / pivot);
       work[at] = T{}, seen[at] = false;
     }
     if (!good) return false;
@@ -121,6 +151,8 @@ class SparseLu {
     return true;
   }
 
+  Real<T> threshold_;
+  bool keeps_zeros_;
   std::vector<int> rows_, pivot_of_;    // the row of each pivot, and the pivot of each row
   std::vector<SparseColumn<T>> lower_;  // by rows of the matrix; 1 on the diagonal
   std::vector<SparseColumn<T>> upper_;  // by pivots, without the diagonal
@@ -129,14 +161,15 @@ class SparseLu {
 };
 
 // Rows are rotated into R one after the other (A. George and M. Heath, Solution of Sparse Linear Least
-// Squares Problems Using Givens Rotations, 1980). More rows than columns: x has the smallest residual.
+// Squares Problems Using Givens Rotations, 1980); the rotations are kept for right-hand sides. More rows than
+// columns: x has the smallest residual.
 template <typename T>
 class SparseQr {
  public:
-  explicit SparseQr(int columns)
-      : rows_(static_cast<size_t>(columns)), right_(static_cast<size_t>(columns)) {}
+  explicit SparseQr(int columns = 0) : rows_(static_cast<size_t>(columns)) {}
 
-  void Add(SparseColumn<T> row, T right) {
+  void Add(SparseColumn<T> row) {
+    Row& added = added_.emplace_back();
     while (!row.empty()) {
       const auto at = static_cast<size_t>(row.front().first);
       if (row.front().second == T{}) {
@@ -144,20 +177,24 @@ class SparseQr {
         continue;
       }
       if (rows_[at].empty()) {
-        rows_[at] = std::move(row), right_[at] = right;
+        rows_[at] = std::move(row), added.place = static_cast<int>(at);
         return;
       }
-      Rotate(rows_[at], right_[at], row, right);
+      added.rotations.push_back(Rotate(rows_[at], row));
     }
   }
-  int Solve(Real<T> tolerance, std::vector<T>& x) const {
-    const size_t n = rows_.size();
-    for (size_t i = 0; i < n; ++i) {
+  // The first row of R whose diagonal is not larger than the tolerance, or -1.
+  int Singularity(Real<T> tolerance) const {
+    for (size_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].empty() || !(std::abs(rows_[i].front().second) > tolerance)) return static_cast<int>(i);
     }
-    x.assign(n, T{});
-    for (size_t i = n; i-- > 0;) {
-      T sum = right_[i];
+    return -1;
+  }
+  int Solve(const T* b, Real<T> tolerance, std::vector<T>& x) const {
+    if (const int singular = Singularity(tolerance); singular >= 0) return singular;
+    x = Rotated(b);
+    for (size_t i = x.size(); i-- > 0;) {
+      T sum = x[i];
       for (size_t at = 1; at < rows_[i].size(); ++at)
         sum -= rows_[i][at].second * x[static_cast<size_t>(rows_[i][at].first)];
       x[i] = sum / rows_[i].front().second;
@@ -166,8 +203,34 @@ class SparseQr {
   }
 
  private:
+  struct Rotation {
+    int at;  // the row of R that was rotated with the added one
+    T c, s;
+  };
+  struct Row {
+    std::vector<Rotation> rotations;
+    int place = -1;  // which row of R was left of it; none: a residual
+  };
+
+  // The right-hand side after the rotations of A.
+  std::vector<T> Rotated(const T* b) const {
+    std::vector<T> right(rows_.size());
+    for (size_t i = 0; i < added_.size(); ++i) {
+      T value = b[i];
+      for (const Rotation& r : added_[i].rotations) {
+        T& upper = right[static_cast<size_t>(r.at)];
+        const T before = upper;
+        upper = Conjugate(r.c) * before + Conjugate(r.s) * value;
+        value = r.c * value - r.s * before;
+      }
+      if (added_[i].place >= 0) right[static_cast<size_t>(added_[i].place)] = value;
+    }
+    return right;
+  }
+
   // Rotates two rows that begin at the same column so that the second no longer does.
-  static void Rotate(SparseColumn<T>& upper, T& upper_right, SparseColumn<T>& row, T& row_right) {
+  static Rotation Rotate(SparseColumn<T>& upper, SparseColumn<T>& row) {
+    const int at = upper.front().first;
     const T r = upper.front().second, a = row.front().second;
     const Real<T> length = std::hypot(std::abs(r), std::abs(a));
     const T c = r / length, s = a / length;
@@ -180,14 +243,12 @@ class SparseQr {
       above.emplace_back(column, Conjugate(c) * u + Conjugate(s) * v);
       if (i + j > 2) below.emplace_back(column, c * v - s * u);  // the first one is zero
     }
-    const T right = upper_right;
-    upper_right = Conjugate(c) * right + Conjugate(s) * row_right;
-    row_right = c * row_right - s * right;
     upper = std::move(above), row = std::move(below);
+    return {at, c, s};
   }
 
   std::vector<SparseColumn<T>> rows_;
-  std::vector<T> right_;
+  std::vector<Row> added_;
 };
 
 // L L^H, a row of L at a time, from the lower triangle of the matrix.
@@ -232,6 +293,7 @@ class SparseCholesky {
       x[k] /= diagonal_[k];
     }
   }
+  const std::vector<Real<T>>& diagonal() const { return diagonal_; }
 
  private:
   std::vector<SparseColumn<T>> columns_;  // below the diagonal

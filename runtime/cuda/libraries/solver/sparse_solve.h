@@ -52,11 +52,12 @@ template <typename T>
 int SolveByQr(const SparseArrays<T>& a, const T* b, Real<T> tolerance, int reorder, T* x) {
   const auto order = OrderOf(reorder, a.n, a.begins, a.columns, a.base);
   SparseRows<T> rows = RowsOf(a.n, a.begins, a.columns, a.values, a.base, order);
-  std::vector<T> values = Ordered(b, a.n, order);
+  const std::vector<T> values = Ordered(b, a.n, order);
   SparseQr<T> factors(a.n);
-  for (size_t i = 0; i < rows.size(); ++i) factors.Add(std::move(rows[i]), values[i]);
-  const int singular = factors.Solve(tolerance, values);
-  if (singular < 0) Unordered(values, order, x);
+  for (auto& row : rows) factors.Add(std::move(row));
+  std::vector<T> solution;
+  const int singular = factors.Solve(values.data(), tolerance, solution);
+  if (singular < 0) Unordered(solution, order, x);
   return singular;
 }
 
@@ -153,6 +154,18 @@ cusolverStatus_t Lsvchol(const char* name, cusolverSpHandle_t h, int n, int nnz,
                           reorder, x, singularity);
 }
 
+template <typename T>
+void SubtractFromDiagonal(SparseRows<T>& rows, T mu) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto at = std::ranges::lower_bound(rows[i], static_cast<int>(i), {}, &std::pair<int, T>::first);
+    if (at != rows[i].end() && at->first == static_cast<int>(i)) {
+      at->second -= mu;
+    } else {
+      rows[i].insert(at, {static_cast<int>(i), -mu});
+    }
+  }
+}
+
 // The eigenvalue next to mu0: x becomes the solution of (A - mu0) y = x, again and again.
 template <typename T>
 void InverseIteration(const SparseArrays<T>& a, T mu0, const T* x0, int iterations, Real<T> tolerance, T* mu,
@@ -160,15 +173,7 @@ void InverseIteration(const SparseArrays<T>& a, T mu0, const T* x0, int iteratio
   const auto n = static_cast<size_t>(a.n);
   const SparseRows<T> rows = RowsOf(a.n, a.begins, a.columns, a.values, a.base);
   SparseRows<T> shifted = rows;
-  for (size_t i = 0; i < n; ++i) {
-    auto& row = shifted[i];
-    const auto at = std::ranges::lower_bound(row, static_cast<int>(i), {}, &std::pair<int, T>::first);
-    if (at != row.end() && at->first == static_cast<int>(i)) {
-      at->second -= mu0;
-    } else {
-      row.insert(at, {static_cast<int>(i), -mu0});
-    }
-  }
+  SubtractFromDiagonal(shifted, mu0);
   SparseLu<T> factors;
   std::vector<T> v(x0, x0 + a.n);
   const auto normalise = [&] {
@@ -243,10 +248,9 @@ cusolverStatus_t CsrqrsvBatched(const char* name, cusolverSpHandle_t h, int m, i
     libraries::ForEach(batch, [&](int64_t i) {
       SparseRows<T> rows = RowsOf(m, begins, columns, values + i * nnz, base);
       SparseQr<T> factors(n);
-      for (size_t row = 0; row < rows.size(); ++row)
-        factors.Add(std::move(rows[row]), b[i * m + static_cast<int64_t>(row)]);
+      for (auto& row : rows) factors.Add(std::move(row));
       std::vector<T> solution;
-      if (factors.Solve(0, solution) < 0) std::ranges::copy(solution, x + i * n);
+      if (factors.Solve(b + i * m, 0, solution) < 0) std::ranges::copy(solution, x + i * n);
     });
   }));
 }
