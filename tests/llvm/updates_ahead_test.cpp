@@ -1,11 +1,10 @@
 // Atomics at places that are computed from data: the lines of later lanes are prefetched, and nothing is read
 // that the program does not read.
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "tests/llvm/end_of_memory.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 
@@ -63,38 +62,16 @@ bool Prefetches(const std::string& number, uint32_t width) {
   return text->find("call void @llvm.prefetch") != std::string::npos;
 }
 
-// The words end where memory does.
-class WordsAtEnd {
- public:
-  explicit WordsAtEnd(uint32_t count) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    bytes_ = 2 * page;
-    base_ = static_cast<std::byte*>(
-        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    REQUIRE(base_ != MAP_FAILED);
-    REQUIRE(mprotect(base_ + page, page, PROT_NONE) == 0);
-    words_ = reinterpret_cast<uint32_t*>(base_ + page) - count;
-    std::iota(words_, words_ + count, 1000u);
-  }
-  ~WordsAtEnd() { munmap(base_, bytes_); }
-  WordsAtEnd(const WordsAtEnd&) = delete;
-  WordsAtEnd& operator=(const WordsAtEnd&) = delete;
-  uint32_t* words() const { return words_; }
-
- private:
-  size_t bytes_;
-  std::byte* base_;
-  uint32_t* words_;
-};
-
 void CheckRun(const ptx2cpu_kernel& kernel, uint32_t n) {
-  const WordsAtEnd in(n);
+  const EndOfMemory memory(4 * n);
+  auto* in = memory.As<uint32_t>();
+  std::iota(in, in + n, 1000u);
   std::vector<uint32_t> out(kSlots), expected(kSlots), before(n + 1), expected_before(n + 1);
-  for (uint32_t i = 0; i < n; ++i) expected_before[i] = expected[in.words()[i] * 0x9e3779b9u >> 26]++;
+  for (uint32_t i = 0; i < n; ++i) expected_before[i] = expected[in[i] * 0x9e3779b9u >> 26]++;
   struct {
     uint32_t *in, *out, *before;
     uint32_t n;
-  } params{in.words(), out.data(), before.data(), n};
+  } params{in, out.data(), before.data(), n};
   const auto error = rt::Launch(kernel, {{3, 1, 1}, {96, 1, 1}, 0},
                                 std::as_bytes(std::span(&params, 1)).first(28), {.max_workers = 1});
   if (error) FAIL(error->message);

@@ -299,6 +299,8 @@ class LaneVectors {
   // by_sight.cpp
   Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
                        const std::function<Status()>& apart);
+  // windows.cpp: all lanes' elements within two registers' length of memory, else `apart`.
+  Status InWindow(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart);
   // The lanes of the mask that are not where a sequence would be which is `start` after `lanes_before`
   // others.
   llvm::Value* ElsewhereThan(llvm::Value* all, llvm::Value* start, int64_t lanes_before, int64_t stride,

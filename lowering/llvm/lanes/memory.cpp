@@ -147,7 +147,8 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   if (form == LaneForm::kGather) return apart();
   if (form == LaneForm::kInGroups) return InGroups(inst, mask, apart);
   auto together = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadTogether(inst, lanes); }); };
-  if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
+  auto in_window = [&] { return InWindow(inst, mask, apart); };
+  if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, in_window);
   auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadStrided(inst, lanes); }); };
   const ShapedValue address = e.values.Shaped(inst.operands[0]);
   auto otherwise = [&] {

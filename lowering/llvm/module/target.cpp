@@ -220,6 +220,7 @@ TargetTraits FindTraits(const Target& target) {
         has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
     traits.has_vnni = traits.has_avx512 && has("avx512vnni");
     traits.has_byte_tiles = traits.has_vnni && has("amx-tile") && has("amx-int8");
+    traits.has_vbmi = traits.has_avx512 && has("avx512vbmi");
     traits.has_bf16_dot = traits.has_avx512 && has("avx512bf16");
     traits.has_masked_words = traits.has_avx512 || has("avx2");
     traits.vector_bytes = traits.has_avx512 ? 64 : has("avx2") ? 32 : 16;

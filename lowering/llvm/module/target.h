@@ -37,6 +37,7 @@ struct TargetTraits {
   bool has_avx512 = false;
   bool has_vnni = false;          // sums of products of bytes; has_avx512 too, as for the next
   bool has_bf16_dot = false;      // of pairs of bf16
+  bool has_vbmi = false;          // permutations of bytes; has_avx512 too
   bool has_byte_tiles = false;    // AMX, of bytes, and VNNI where the system does not permit it
   bool has_masked_words = false;  // masked accesses of vectors of 32- and 64-bit elements
   unsigned vector_bytes = 0;      // of a register; 0: none that the emitter uses
