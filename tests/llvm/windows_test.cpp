@@ -12,13 +12,14 @@ namespace {
 
 constexpr uint32_t kThreads = 96;
 
-// Thread i < n: out[i] = in[i * step / 16 ^ turn].
-std::string KernelOf(uint32_t bytes) {
+// Thread i < n: out[i] = in[i * step / 16 ^ turn]. `odd`: not each 16th thread, which has an address between
+// two elements.
+std::string KernelOf(uint32_t bytes, bool odd = false) {
   const std::string size = std::to_string(bytes), type = "u" + std::to_string(8 * bytes);
   return kHead + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn, .param .u32 pstep, .param .u32 pturn)
 {
-  .reg .pred %p; .reg .b32 %i, %n, %step, %turn, %x; .reg .b64 %in, %out, %v;
+  .reg .pred %p, %q; .reg .b32 %i, %n, %step, %turn, %x; .reg .b64 %in, %out, %v, %d;
   ld.param.u64 %in, [pin];
   ld.param.u64 %out, [pout];
   ld.param.u32 %n, [pn];
@@ -31,19 +32,24 @@ std::string KernelOf(uint32_t bytes) {
   shr.u32 %x, %x, 4;
   xor.b32 %x, %x, %turn;
   mad.wide.u32 %in, %x, )" +
-         size + ", %in;\n  mad.wide.u32 %out, %i, " + size + ", %out;\n  ld.global." + type +
-         " %v, [%in];\n  st.global." + type + " [%out], %v;\ndone:\n  ret;\n}\n";
+         size + ", %in;\n  mad.wide.u32 %out, %i, " + size + ", %out;\n  and.b32 %x, %i, " +
+         (odd ? "15" : "-1") + ";\n  setp." + (odd ? "eq" : "lt") +
+         ".u32 %q, %x, 0;\n  selp.b64 %d, 1, 0, %q;\n" + "  add.s64 %in, %in, %d;\n  @!%q ld.global." + type +
+         " %v, [%in];\n  @!%q st.global." + type + " [%out], %v;\ndone:\n  ret;\n}\n";
 }
 
-void CheckRun(const ptx2cpu_kernel& kernel, uint32_t bytes, uint32_t n, uint32_t step, uint32_t turn) {
+void CheckRun(const ptx2cpu_kernel& kernel, uint32_t bytes, uint32_t n, uint32_t step, uint32_t turn,
+              bool odd) {
   uint32_t count = 0;  // as many elements as are read
   for (uint32_t i = 0; i < n; ++i) count = std::max(count, (i * step / 16 ^ turn) + 1);
   const EndOfMemory memory(size_t{count} * bytes);
   auto* in = memory.As<uint8_t>();
   for (uint32_t i = 0; i < count * bytes; ++i) in[i] = static_cast<uint8_t>(i * 7 + i / 256);
   std::vector<uint8_t> out(kThreads * bytes, 9), expected = out;
-  for (uint32_t i = 0; i < n; ++i)
+  for (uint32_t i = 0; i < n; ++i) {
+    if (odd && i % 16 == 0) continue;
     std::memcpy(&expected[size_t{i} * bytes], in + size_t{i * step / 16 ^ turn} * bytes, bytes);
+  }
   struct {
     const uint8_t* in;
     uint8_t* out;
@@ -63,23 +69,27 @@ lowering::JitOptions Options(const std::string& target, uint32_t width) {
 
 TEST_CASE("lanes near each other read what they do one by one, and nothing past the end of memory",
           "[windows]") {
-  for (const uint32_t bytes : {1u, 2u, 4u, 8u}) {
-    const ir::Module module = BuildKernel(KernelOf(bytes), "k");
+  const auto check = [](uint32_t bytes, bool odd) {
+    const ir::Module module = BuildKernel(KernelOf(bytes, odd), "k");
     for (const uint32_t width : {4u, 16u, 32u, 64u}) {
       for (const std::string target : {"native", "x86-64-v3"}) {
-        INFO(bytes << " bytes, width " << width << ", " << target);
+        INFO(bytes << " bytes, odd " << odd << ", width " << width << ", " << target);
         auto jit = lowering::Jit::Create(Options(target, width));
         REQUIRE(jit);
         auto compiled = (*jit)->Add(module);
         if (!compiled) FAIL(compiled.error().Render());
         for (const uint32_t n : {0u, 1u, 31u, 96u}) {
           for (const uint32_t step : {5u, 10u, 16u, 27u, 100u, 4000u}) {
-            CheckRun(*compiled->kernel, bytes, n, step, 0);
-            CheckRun(*compiled->kernel, bytes, n, step, 127);  // downward
+            CheckRun(*compiled->kernel, bytes, n, step, 0, odd);
+            CheckRun(*compiled->kernel, bytes, n, step, 127, odd);  // downward
           }
         }
       }
     }
+  };
+  for (const uint32_t bytes : {1u, 2u, 4u, 8u}) {
+    check(bytes, false);
+    check(bytes, true);
   }
 }
 

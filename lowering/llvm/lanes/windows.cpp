@@ -49,7 +49,9 @@ Status LaneVectors::InWindow(const ir::Inst& inst, const Mask& mask, const std::
   Value all = b.CreatePtrToInt(pointers, VectorOf(b.getInt64Ty()));
   Value first = b.CreateExtractElement(all, uint64_t{0}),
         last = b.CreateExtractElement(all, uint64_t{width_ - 1});
+  // A lane that is not active may have any address: the window begins between elements all the same.
   Value lowest = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, first, last);
+  lowest = b.CreateAnd(lowest, Literal(lowest, ~(bytes - 1)));
   Value distance = b.CreateSub(all, Vector(lowest));
   Value outside = b.CreateAnd(mask.lanes, b.CreateICmpUGT(distance, Literal(distance, kWindow - bytes)));
   Value holds = b.CreateNot(NonZero(Bits({outside})));
