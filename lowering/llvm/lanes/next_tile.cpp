@@ -26,6 +26,7 @@ using Value = llvm::Value*;
 namespace {
 
 constexpr size_t kMaxLoads = 4;
+constexpr ptrdiff_t kMaxRegions = 64;        // each is looked at
 constexpr uint64_t kMaxBytesOfTile = 16384;  // half of most first caches
 
 // Blocks that most threads come to: arms of `tid.x == 0` are left out.
@@ -79,7 +80,11 @@ void LaneVectors::PrefetchNextTile() {
   const uint32_t* shape = f.required_threads;
   const bool has_rows = f.is_flat && f.resumes == ir::Resumes::kNever && shape[0] >= width_ && shape[1] > 1;
   if (!has_rows || (e.m.layout.flags & PTX2CPU_KERNEL_JOINS_BLOCKS) != 0) return;
-  if (analysis::AreRepeated(f, region_.blocks[0])) return;
+  const auto is_loop = [](const ir::Inst& inst) {
+    return inst.block.valid() && inst.op == Opcode::kForLanes;
+  };
+  if (std::ranges::count_if(f.insts, is_loop) > kMaxRegions || analysis::AreRepeated(f, region_.blocks[0]))
+    return;
   const std::vector<const ir::Inst*> loads = LoadsOfTile();
   uint64_t bytes = 0;
   for (const ir::Inst* load : loads)

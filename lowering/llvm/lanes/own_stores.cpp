@@ -23,6 +23,7 @@ using Value = llvm::Value*;
 namespace {
 
 constexpr int kDepthOfSame = 12;
+constexpr size_t kMaxRegions = 64;  // each is looked at for each
 
 // Whether both are computed alike, of the same.
 bool IsSame(const ir::Function& f, ValueId x, ValueId y, int depth = kDepthOfSame) {
@@ -92,11 +93,14 @@ std::optional<BlockId> LaneVectors::LoopAround(const LaneRegion& region, const i
 void LaneVectors::FindStoreAhead() {
   if (std::exchange(has_looked_ahead_, true)) return;
   if (!e.m.traits.is_x86 || f.resumes != ir::Resumes::kNever || f.required_threads[0] < width_) return;
-  if (region_.levels.size() > 2 || analysis::AreRepeated(f, region_.blocks[0])) return;
+  if (region_.levels.size() > 2 || std::ranges::find(e.streaming_stores, true) == e.streaming_stores.end())
+    return;
   const ir::Inst* load = FirstOfRows(region_, Opcode::kLoad);
   if (load == nullptr || FirstOfRows(region_, Opcode::kStore) != nullptr) return;
+  const std::vector<BlockId> entries = EntriesInOrder(f);
+  if (entries.size() > kMaxRegions || analysis::AreRepeated(f, region_.blocks[0])) return;
   bool is_after = false;
-  for (const BlockId entry : EntriesInOrder(f)) {
+  for (const BlockId entry : entries) {
     const bool is_mine = entry == region_.blocks[0];
     is_after |= is_mine;
     if (is_mine || !is_after) continue;
