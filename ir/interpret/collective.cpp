@@ -274,7 +274,8 @@ Status ExecuteLiveMask(Step& s) {
 
 // Every live lane executes it with the same mask; the state after the first is that after all.
 Status ExecuteSetLiveMask(Step& s) {
-  const Warp& warp = s.machine.warps[s.thread.warp];
+  Warp& warp = s.machine.warps[s.thread.warp];
+  warp.unsettled = true;
   for (uint32_t lane = 0; lane < warp.count; ++lane) {
     s.machine.ThreadAt(warp, lane).parked = (s.Operand32(0) >> lane & 1) == 0;
   }

@@ -88,6 +88,7 @@ View ViewOf(const Function& kernel);
 struct Warp {
   uint32_t first = 0, count = 0;     // threads
   uint32_t slices_without_stop = 0;  // how long lanes that wait to converge have waited for running siblings
+  bool unsettled = true;             // since groups were looked for, a lane has come to wait, parked or ended
   BlockId block = {};                // View::kWarps: where it continues
   uint32_t next = 0;
   const Inst* loop = nullptr;  // the for_warps whose body it runs

@@ -32,7 +32,7 @@ class Scheduler {
   bool AnyReady(const Warp& warp) const;
   Status SliceThreads(Warp& warp);
   Status StepWarp(Warp& warp);
-  Status AfterTurn(Warp& warp, bool preempted);
+  Status AfterTurn(Warp& warp, bool preempted, bool stopped);
   Status Settle(Warp& warp);
   Status SettleBlock();
   Status Converge(Warp& warp);
@@ -97,7 +97,8 @@ Status Scheduler::SliceThreads(Warp& warp) {
     if (thread.state != ThreadState::kReady) continue;
     thread.budget = m_.options.slice;
     TRY_STATUS(m_.RunThread(thread, 0));
-    TRY_STATUS(AfterTurn(warp, thread.state == ThreadState::kReady));
+    const bool preempted = thread.state == ThreadState::kReady;
+    TRY_STATUS(AfterTurn(warp, preempted, !preempted));
   }
   return {};
 }
@@ -110,17 +111,22 @@ Status Scheduler::StepWarp(Warp& warp) {
   }
   if (ready == 0) return {};
   TRY_STATUS(m_.view == View::kWarps ? m_.RunWarp(warp) : m_.RunStep(warp, ready, 0));
-  return AfterTurn(warp, AnyReady(warp));
+  return AfterTurn(warp, AnyReady(warp), true);
 }
 
-Status Scheduler::AfterTurn(Warp& warp, bool preempted) {
+// `stopped`: a lane has, at a wait or at its end. Only then may a group be complete that was not.
+Status Scheduler::AfterTurn(Warp& warp, bool preempted, bool stopped) {
+  warp.unsettled |= stopped;
   warp.slices_without_stop = preempted ? warp.slices_without_stop + 1 : 0;
   return preempted || !AnyReady(warp) ? Settle(warp) : Status{};
 }
 
 // Resumes lanes of the warp where they can continue; called when one was preempted or none is ready.
 Status Scheduler::Settle(Warp& warp) {
-  if (TRY(CompleteGroups(m_, warp))) return {};
+  if (warp.unsettled) {
+    if (TRY(CompleteGroups(m_, warp))) return {};
+    warp.unsettled = false;
+  }
   if (AnyReady(warp)) return warp.slices_without_stop > kPatience ? Converge(warp) : Status{};
   TRY_STATUS(AgreeAll(LiveThreads(m_, warp), Level::kWarp));
   TRY_STATUS(Arrive(warp));
@@ -168,6 +174,7 @@ Status Scheduler::Converge(Warp& warp) {
     }
   }
   warp.slices_without_stop = 0;
+  warp.unsettled |= members != 0;
   return members == 0 ? Status{} : CompleteGroup(m_, warp, members);
 }
 

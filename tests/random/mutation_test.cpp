@@ -2,12 +2,14 @@
 // with results that do not depend on the order of threads.
 //
 //   PTX2CPU_RANDOM_SEED, _COUNT, _SHARD, _FORMS: as in campaign.h
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
+#include "lowering/thread_clock.h"
 #include "tests/random/campaign.h"
 #include "tests/random/generator/write.h"
 #include "tests/random/mutate.h"
@@ -65,6 +67,55 @@ TEST_CASE("a mutation is the same for the same seed, and most mutations parse") 
   }
   CHECK(changed > 150);
   CHECK(parsed > 150);
+}
+
+// One lane runs while the others of its warp wait for it; they are not compared with each other at each of
+// its instructions. Many turns took 650 times as long then, and mutant 208295 minutes.
+TEST_CASE("the interpreter runs a lane for which others wait as fast in many turns as in few") {
+  constexpr double kMaxFactor = 12;
+  const std::string text = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p; .reg .b32 %t, %n, %v; .reg .b64 %o, %a;
+  ld.param.u64 %o, [out];
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %a, %t, 4;
+  add.s64 %a, %o, %a;
+  mov.u32 %v, %t;
+  setp.ne.u32 %p, %t, 0;
+  @%p bra $W;
+  mov.u32 %n, 0;
+$L:
+  mad.lo.u32 %v, %v, 5, %n;
+  add.u32 %n, %n, 1;
+  setp.lt.u32 %p, %n, 10000;
+  @%p bra $L;
+$W:
+  shfl.sync.idx.b32 %v, %v, 0, 31, -1;
+  st.global.u32 [%a], %v;
+  ret;
+}
+// run: k grid=1 block=32 compare=bits out:u32:32
+)";
+  const auto ptx = lowering::PtxModule::Parse(text, "waits.ptx");
+  const auto run = RunOf(text);
+  REQUIRE(ptx);
+  REQUIRE(run);
+  const auto time = [&](uint32_t slice) {
+    double least = 0;
+    for (int tries = 0; tries < 3; ++tries) {
+      const auto start = lowering::ThreadClock::now();
+      REQUIRE(InterpretAfter("ir", {.slice = slice}).run(*ptx, *run));
+      const std::chrono::duration<double> taken = lowering::ThreadClock::now() - start;
+      least = tries == 0 ? taken.count() : std::min(least, taken.count());
+    }
+    return least;
+  };
+  const double few = time(1000), many = time(1);
+  INFO(few << " and " << many << " s");
+  CHECK(many <= kMaxFactor * few);
 }
 
 // A lane that a mask does not name, or that names another one, has no defined results: which engine notices
