@@ -23,6 +23,7 @@
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
+#include "runtime/abi/check.h"
 
 namespace ptx2cpu::lowering {
 
@@ -92,7 +93,8 @@ Status KeepEarlyReads(ir::Module& module, ir::Function& f, const PassOptions& op
   const bool any = std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
     return inst.block.valid() && inst.op == ir::Opcode::kBarrierBlock;
   });
-  if (!any) return {};
+  // Launches in other orders are to show such races.
+  if (!any || (options.checks & PTX2CPU_CHECKS_ORDER) != 0) return {};
   for (const auto& [block, where] : Finder(module, f, options).Places()) {
     const ir::Position at = f.at_inst(f.at_block(block).insts[where - 1]).at;
     InsertBlockBarrier(f, block, where, at);

@@ -26,7 +26,8 @@ struct ptx2cpu_check_variable {
 #define PTX2CPU_CHECKS_RACE 2u
 #define PTX2CPU_CHECKS_SYNC 4u
 #define PTX2CPU_CHECKS_INIT 8u
-#define PTX2CPU_CHECKS_LEAK 16u /* of the host's allocations; asks nothing of code */
+#define PTX2CPU_CHECKS_LEAK 16u  /* of the host's allocations; asks nothing of code */
+#define PTX2CPU_CHECKS_ORDER 32u /* code for launches in other orders: lanes also yield before accesses */
 
 /* The form of an access. STRONG: atomic, volatile or relaxed, which does not race with its like. RELEASES
  * orders what the thread did before, ACQUIRES what it does after. ASYNC: a copy engine does it, so only its

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lowering/translator/identity.h"
+#include "runtime/abi/check.h"
 #include "runtime/engine/cache/image_bytes.h"
 #include "runtime/engine/contained.h"
 #include "runtime/engine/machine_identity.h"
@@ -50,6 +51,12 @@ bool ModuleOptions::QuickTierWanted() {
 
 bool ModuleOptions::SpecialiseWanted() {
   return Environment("PTX2CPU_SPECIALISE") != "0" && !OrderedAtomicsWanted();
+}
+
+void ModuleOptions::RunInAnyOrder() {
+  tier = lowering::Tier::kLanes;
+  checks |= PTX2CPU_CHECKS_ORDER;
+  quick_tier = specialise = false;
 }
 
 lowering::AlignmentChecks ModuleOptions::AlignmentChecksWanted() {

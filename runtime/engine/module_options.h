@@ -33,6 +33,10 @@ struct ModuleOptions {
   // tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or more).
   size_t quick_from = 2000;
 
+  // Code for launches in other orders (LaunchOptions::order): lanes run one by one and yield before accesses.
+  // One code for each kernel, whatever comes when.
+  void RunInAnyOrder();
+
   // By PTX2CPU_CHECK_ALIGNMENT: 1, at each access, slowly; 0, only where lanes run one by one; else what
   // costs little.
   static lowering::AlignmentChecks AlignmentChecksWanted();

@@ -42,6 +42,7 @@ Status CheckOptions(const LoadOptions& options) {
 struct Kernel::State {
   std::shared_ptr<const rt::KernelCode> code;
   std::vector<Parameter> parameters;
+  bool any_order = false;
 
   Result<const ptx2cpu_kernel*> CodeFor(Extent block, uint64_t blocks = 1) const {
     return code->ForBlock({block.x, block.y, block.z}, blocks);
@@ -67,6 +68,7 @@ void Program::State::Add(rt::ModuleSource source) {
   for (const auto& [name, tier] : kTiers) {
     if (options.exec == name) source.options.tier = tier;
   }
+  if (options.any_order) source.options.RunInAnyOrder();
   modules.push_back(rt::KernelModule::Make(std::move(source.texts), source.options));
 }
 
@@ -112,8 +114,9 @@ Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffe
   rt::LaterCode* const later =
       state_->code->LaterThan(code, Dim3{shape.block.x, shape.block.y, shape.block.z});
   const auto begin = std::chrono::steady_clock::now();
-  auto fault = rt::Launch(*code, ShapeOf(shape), buffer,
-                          {shape.max_workers, shape.print, shape.cooperative, nullptr, later});
+  auto fault = rt::Launch(
+      *code, ShapeOf(shape), buffer,
+      {shape.max_workers, shape.print, shape.cooperative, nullptr, later, shape.order, state_->any_order});
   if (later != nullptr)
     later->AddTime(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
   if (!fault) return {};
@@ -183,6 +186,7 @@ Result<Kernel> Program::Get(std::string_view wanted) const {
   for (const auto& module : state_->modules) {
     if (!module->Defines(*name)) continue;
     auto kernel = std::make_shared<Kernel::State>();
+    kernel->any_order = state_->options.any_order;
     kernel->code = TRY(module->Compile(*name));
     const ptx2cpu_kernel& code = kernel->code->kernel();
     for (const ptx2cpu_parameter& parameter : std::span(code.parameters, code.parameter_count)) {

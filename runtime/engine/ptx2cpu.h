@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,7 @@ struct LoadOptions {
                                   // thread, and no later access runs
   unsigned width = 0;             // threads that a vector holds: 1, 4, 8, 16, 32 or 64; 0: chosen per loop
   bool checks = true;            // what PTX2CPU_CHECK asks for; false: this program's kernels are not checked
+  bool any_order = false;        // for launches with Shape::order: lanes one by one, also between accesses
   std::string matrix_sums = {};  // recorded or chained (README.md); empty: as PTX2CPU_MATRIX_SUMS has it
 };
 
@@ -51,6 +53,9 @@ struct Shape {
   std::function<void(std::string_view)> print = {};  // device printf; default: standard output
   Extent cluster = {};       // blocks of a cluster; 1,1,1: what the kernel requires, or none
   bool cooperative = false;  // all blocks are resident at once, so that they may meet at grid barriers
+  // Of programs loaded with any_order: blocks, warps and lanes run in another order that CUDA allows, which
+  // this seed decides, on one thread; none: in index order.
+  std::optional<uint64_t> order = {};
 };
 
 struct Parameter {

@@ -208,11 +208,19 @@ void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned m
                   error->message);
 }
 
+LaunchOptions OptionsOfChildren(const LaunchOptions& options) {
+  return {.max_workers = options.max_workers,
+          .print = options.print,
+          .services = options.services,
+          .order = options.order,
+          .zeroed = options.zeroed};
+}
+
 // The grid and what its threads launched. The last tail launch takes the grid's place.
 std::optional<LaunchError> RunGrid(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                    const std::byte* params, const LaunchOptions& options, uint32_t depth,
                                    const Runner& runner) {
-  if (NeedsBlockOrder(kernel) && options.max_workers != 1) [[unlikely]] {
+  if ((NeedsBlockOrder(kernel) || options.order) && options.max_workers != 1) [[unlikely]] {
     LaunchOptions ordered = options;
     ordered.max_workers = 1;
     return RunGrid(kernel, shape, params, ordered, depth, runner);
@@ -229,7 +237,7 @@ std::optional<LaunchError> RunGrid(const ptx2cpu_kernel& kernel, const LaunchSha
       return std::move(error);
     }
     if (job->launch().children.empty()) return std::nullopt;
-    if (first) plain = {options.max_workers, options.print, false, options.services};
+    if (first) plain = OptionsOfChildren(options);
     std::vector<ChildOperation> operations = job->launch().children.TakeAll();
     std::unique_ptr<ChildLaunch> last;
     if (operations.back().tail && operations.back().launch != nullptr) {
@@ -273,7 +281,7 @@ std::optional<LaunchError> LaunchOn(const ptx2cpu_kernel& kernel, const LaunchSh
 
 std::optional<LaunchError> RunOperations(std::vector<ChildOperation> operations, const LaunchOptions& options,
                                          uint32_t depth) {
-  const LaunchOptions plain{options.max_workers, options.print, false, options.services};
+  const LaunchOptions plain = OptionsOfChildren(options);
   for (const ChildOperation& operation : operations) {
     if (auto error = RunOperation(operation, plain, depth, {})) return error;
   }

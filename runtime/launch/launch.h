@@ -33,6 +33,12 @@ struct LaunchOptions {
       false;  // all blocks of the grid are resident at once, so that they may wait for each other
   DeviceServices* services = nullptr;  // heap and limits (device_services.h); null: those of the process
   LaterCode* later = nullptr;          // later_code.h; outlives the launch. Null: the kernel's code is final
+  // Of kernels whose threads a scheduler resumes (run_step). `order`: blocks begin in another order, and
+  // warps and lanes take their turns in one: those that this seed decides, on one worker. `zeroed`: shared
+  // and local memory of a block is zero when it begins, so that what reads it unwritten reads the same in
+  // every run.
+  std::optional<uint64_t> order = {};
+  bool zeroed = false;
 };
 
 // Why a launch did not run to its end.

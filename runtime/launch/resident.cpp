@@ -1,5 +1,7 @@
 #include "runtime/launch/resident.h"
 
+#include <cstring>
+
 #include "runtime/check/checks.h"
 
 namespace ptx2cpu::rt {
@@ -49,8 +51,16 @@ void Resident::Start(LaunchJob& job, uint64_t index) {
     block.ctaid[2] = z * cluster.z + block.cluster_ctaid[2];
     block.cluster_shared = shared_.data();
     InitialiseLiveMasks(block);
-    if (job.kernel().run_step != nullptr) blocks_[rank]->scheduler.Start(job.kernel(), block);
+    if (job.kernel().run_step != nullptr) {
+      std::optional<uint64_t> order = job.launch().options->order;
+      if (order) *order += Scatter(index * kMaxClusterBlocks + rank + 1);
+      blocks_[rank]->scheduler.Start(job.kernel(), block, order);
+    }
     blocks_[rank]->done = false;
+    if (job.launch().options->zeroed) {
+      std::memset(block.shared, 0, block.window_bytes);
+      std::memset(block.local, 0, block.local_stride * block.thread_padded);
+    }
     if (check::Checks(job.kernel())) check::BeginBlock(block);
     if ((job.kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0) ClearTensorAllocator(block);
   }

@@ -38,6 +38,7 @@ class ResidentJob final : public LaunchJob {
   uint64_t left() const { return total_ - std::min(total_, next_.load(std::memory_order_relaxed)); }
   uint64_t total() const { return total_; }
   bool cooperative() const { return cooperative_; }
+  const std::optional<uint64_t>& order() const { return order_; }
   uint64_t share() const { return share_; }
 
  private:
@@ -45,6 +46,7 @@ class ResidentJob final : public LaunchJob {
 
   uint64_t total_;  // clusters
   const bool cooperative_;
+  const std::optional<uint64_t> order_;
   uint64_t share_;  // clusters a worker begins without looking for others
   alignas(64) std::atomic<uint64_t> next_{0};
 };
@@ -53,7 +55,12 @@ class ResidentJob final : public LaunchJob {
 class Rotation {
  public:
   Rotation(ResidentJob& job, unsigned worker, Arena& arena)
-      : job_(job), worker_(worker), arena_(arena), share_(job.share()), asked_(job.help_requested()) {}
+      : job_(job), worker_(worker), arena_(arena), share_(job.share()), asked_(job.help_requested()) {
+    if (!job.order()) return;
+    order_.emplace(*job.order());
+    begins_.emplace(*job.order(), job.total());
+    asked_ = true;  // one worker
+  }
   ~Rotation();
   Rotation(const Rotation&) = delete;
   Rotation& operator=(const Rotation&) = delete;
@@ -78,11 +85,13 @@ class Rotation {
   Clock::time_point start_ = Clock::now(), last_begin_ = start_;
   std::vector<std::unique_ptr<Resident>> residents_, idle_;
   RunningBlock running_;
+  std::optional<RandomOrder> order_;   // of turns
+  std::optional<Permutation> begins_;  // which cluster of the grid begins next
 };
 
 ResidentJob::ResidentJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
                          const LaunchOptions& options)
-    : LaunchJob(kernel, shape, params, options), cooperative_(options.cooperative) {
+    : LaunchJob(kernel, shape, params, options), cooperative_(options.cooperative), order_(options.order) {
   const Dim3 &grid = this->shape().grid, &cluster = this->shape().cluster;
   const uint64_t per_cluster = uint64_t{cluster.x} * cluster.y * cluster.z;
   total_ = Volume(grid) / per_cluster;
@@ -109,6 +118,8 @@ Rotation::~Rotation() {
 // False: the launch has failed.
 bool Rotation::TakeTurns() {
   bool progressed = false;
+  for (size_t left = order_ ? residents_.size() : 0; left > 1; --left)
+    std::swap(residents_[left - 1], residents_[order_->Below(left)]);
   for (size_t i = 0; i < residents_.size();) {
     Resident& resident = *residents_[i];
     const Verdict verdict = resident.Run(job_, running_);
@@ -125,7 +136,7 @@ bool Rotation::TakeTurns() {
   }
   AskForHelp(!progressed);
   if (progressed && !residents_.empty()) return true;
-  if (!BeginNext() && !residents_.empty() && !job_.failed()) std::this_thread::yield();
+  if (!BeginNext() && !residents_.empty() && !job_.failed() && !order_) std::this_thread::yield();
   return !job_.failed();
 }
 
@@ -166,7 +177,7 @@ bool Rotation::BeginNext() {
     }
     const uint64_t index = job_.Claim();
     if (index >= job_.total()) return n != 0;
-    idle_.back()->Start(job_, index);
+    idle_.back()->Start(job_, begins_ ? (*begins_)(index) : index);
     residents_.push_back(std::move(idle_.back()));
     idle_.pop_back();
     if (job_.cooperative()) last_begin_ = Clock::now();

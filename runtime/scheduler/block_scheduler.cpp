@@ -10,7 +10,7 @@ namespace ptx2cpu::rt {
 namespace {
 
 // Rounds in which all threads only yielded, after which a block is put aside. Few: resuming later is cheap.
-constexpr uint32_t kQuietRounds = 4;
+constexpr uint32_t kQuietRounds = 4, kQuietRoundsInRandomOrder = 16;
 // A block whose threads meet at barriers or collectives while some of them wait for another block never is
 // quiet.
 constexpr uint32_t kRoundsPerTurn = 4096;
@@ -19,10 +19,15 @@ constexpr uint32_t kRoundsPerTurn = 4096;
 constexpr uint32_t kStepsPerTurn = 64;
 // Turns in which siblings only yielded, after which lanes that wait to converge stop hoping for more company.
 constexpr uint32_t kPatience = 200;
+// The same where lanes also yield that do not wait, and few of them run in a turn.
+constexpr uint32_t kPatienceInRandomOrder = 1u << 20;
 
 }  // namespace
 
-void BlockScheduler::Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block) {
+void BlockScheduler::Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block,
+                           std::optional<uint64_t> order) {
+  order_.reset();
+  if (order) order_.emplace(*order);
   kernel_ = &kernel;
   block_ = &block;
   std::memset(warps_, 0, sizeof(Warp) * block.warp_count);
@@ -45,18 +50,23 @@ Verdict BlockScheduler::Run() {
       continue;
     }
     moved_ = false;
-    // Warps with a higher number that are released meanwhile have their turn in this round.
-    for (uint64_t rest = ready_warps_; rest != 0;) {
-      const auto w = static_cast<uint32_t>(std::countr_zero(rest));
-      TakeTurn(w);
+    for (uint32_t rest = ~0u; (rest & ready_warps_) != 0;) {
+      TakeTurn(NextWarp(rest, ready_warps_));
       if (fault_.kind != 0) return Verdict::kFaulted;
-      rest = uint64_t{ready_warps_} & ~uint64_t{0} << (w + 1);
     }
     progressed_ |= moved_;
     quiet = moved_ ? 0 : quiet + 1;
-    if (quiet == kQuietRounds) return Verdict::kStalled;
+    if (quiet == (order_ ? kQuietRoundsInRandomOrder : kQuietRounds)) return Verdict::kStalled;
   }
   return Verdict::kTurnOver;
+}
+
+// Of those that have not had their turn in this round, which become less: by number, warps with a higher one
+// that are released meanwhile still have it.
+uint32_t BlockScheduler::NextWarp(uint32_t& rest, uint32_t ready) {
+  const auto w = static_cast<uint32_t>(std::countr_zero(order_ ? order_->OneOf(rest & ready) : rest & ready));
+  rest &= order_ ? ~(1u << w) : static_cast<uint32_t>(~uint64_t{0} << (w + 1));
+  return w;
 }
 
 // A kernel whose blocks suspend schedules its warps on its own. A block that waits again where it has waited
@@ -100,12 +110,14 @@ void BlockScheduler::Exit(uint32_t w, uint32_t lanes) {
   if (warp.live == 0) live_warps_ &= ~(1u << w);
 }
 
-// The ready lanes run, then those that this releases, until only lanes that have yielded are ready.
+// The ready lanes run, then those that this releases, until only lanes that have yielded are ready. In random
+// order some of the ready ones run to where they suspend next.
 void BlockScheduler::TakeTurn(uint32_t w) {
   Warp& warp = warps_[w];
   const uint32_t live_before = warp.live, waiting_before = warp.live & ~warp.ready;
-  uint32_t run = warp.ready;
-  for (uint32_t n = 0; run != 0 && n < kStepsPerTurn; ++n) {
+  uint32_t run = order_ ? order_->SomeOf(warp.ready) : warp.ready;
+  const uint32_t steps = order_ ? 1 : kStepsPerTurn;
+  for (uint32_t n = 0; run != 0 && n < steps; ++n) {
     warp.ready &= ~run;
     const uint32_t left = Step(w, PTX2CPU_ENTRY_RESUME, run);
     if (left != run) Exit(w, run & ~left);
@@ -179,7 +191,7 @@ uint32_t BlockScheduler::Settle(uint32_t w, bool stopped) {
     if (warp.converged == 0) return 0;
     warp.turns_without_stop = stopped ? 0 : warp.turns_without_stop + 1;
     moved_ = true;  // patience ends, so this is no standstill
-    return warp.turns_without_stop > kPatience ? Converge(w) : 0;
+    return warp.turns_without_stop > (order_ ? kPatienceInRandomOrder : kPatience) ? Converge(w) : 0;
   }
   if (warp.barrier != 0) Arrive(w);
   if (barriers_in_use_ != 0 && fault_.kind == 0) SettleBarriers();

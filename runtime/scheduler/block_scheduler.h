@@ -13,9 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "runtime/abi/abi.h"
+#include "runtime/scheduler/random_order.h"
 
 namespace ptx2cpu::rt {
 
@@ -43,7 +45,9 @@ class BlockScheduler {
  public:
   // All threads of the block at the kernel's start. `kernel` and `block` must outlive the run; the block's
   // live masks name the threads that exist.
-  void Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block);
+  // `order`: warps and lanes take their turns in an order of their own, one that CUDA allows too; null: by
+  // number.
+  void Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block, std::optional<uint64_t> order = {});
   // Continues from where the last call returned.
   Verdict Run();
   // Did the last Run do more than let threads spin?
@@ -96,6 +100,7 @@ class BlockScheduler {
   uint32_t Step(uint32_t w, uint32_t entry, uint32_t lanes);
   void Release(uint32_t w, uint32_t lanes);
   void Exit(uint32_t w, uint32_t lanes);
+  uint32_t NextWarp(uint32_t& rest, uint32_t ready);
   void TakeTurn(uint32_t w);
   uint32_t File(uint32_t w, uint32_t lanes);
   uint32_t FileAt(uint32_t w, uint32_t number, uint32_t lanes);
@@ -134,6 +139,7 @@ class BlockScheduler {
   bool progressed_ = false;
   SchedulerFault fault_;
   WarpLanes step_;  // the last one that began
+  std::optional<RandomOrder> order_;
 };
 
 }  // namespace ptx2cpu::rt

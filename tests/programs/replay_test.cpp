@@ -112,4 +112,35 @@ TEST_CASE("compare: two runs of a program are alike, at other addresses") {
   CHECK(other.code == 1);
   CHECK_THAT(other.text, Contains("launch 0: is ") && Contains("in the other"));
 }
+
+TEST_CASE("replay: other orders of threads show where a barrier is missing; the mended program is the same") {
+  const ptx2cpu::test::ScratchFolder folder;
+  const std::string orders = "exec --order=random:5 --orders 3 ";
+  const Outcome faulty =
+      Run(orders + "--error-exitcode 9 --record " + folder / "r -- " + kPrograms + "orders");
+  INFO(faulty.text);
+  CHECK(faulty.code == 9);
+  CHECK_THAT(faulty.text, Contains("done\n") && Contains("launch 0: ") && Contains("launch 1: ") &&
+                              Contains(": depends on the order (random:5)\n") && Contains("device memory") &&
+                              Contains("2 of 2 launches depend on the order"));
+  const std::string replay = "replay " + folder / "r --order random:5 --orders 3";
+  const Outcome once = Run(replay), again = Run(replay);
+  CHECK(once.code == 1);
+  CHECK(once.text == again.text);
+  CHECK(faulty.text.find(once.text) != std::string::npos);
+  const Outcome mended = Run(orders + "--error-exitcode 9 -- " + kPrograms + "orders mended");
+  INFO(mended.text);
+  CHECK(mended.code == 0);
+  CHECK(Count(mended.text, "the same in 3 other orders\n") == 2);
+}
+
+TEST_CASE("replay: launches of whole programs are the same in other orders") {
+  for (const auto& [program, launches] : {std::pair{"symbols", 4}, {"textures", 4}, {"linked", 2}}) {
+    const Outcome outcome = Run(std::string("exec --order random:1 --orders 2 -- ") + kPrograms + program);
+    INFO(program << "\n" << outcome.text);
+    CHECK(outcome.code == 0);
+    CHECK(Count(outcome.text, "the same in 2 other orders\n") >= static_cast<size_t>(launches));
+    CHECK(Count(outcome.text, "depends on the order") == 0);
+  }
+}
 #endif

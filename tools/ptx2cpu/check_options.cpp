@@ -23,7 +23,8 @@ Result<std::vector<Setting>> CheckSettings(const Arguments& arguments) {
     settings.push_back({variable, std::filesystem::absolute(*file).string()});
   }
   if (arguments.Has("--error-exitcode")) {
-    if (!kinds) return Fail(ErrorCode::kUsage, "--error-exitcode needs --check");
+    if (!kinds && !arguments.Has("--order"))
+      return Fail(ErrorCode::kUsage, "--error-exitcode needs --check or --order");
     const uint64_t code = TRY(arguments.Number("--error-exitcode", 1, 255));
     settings.push_back({"PTX2CPU_CHECK_EXITCODE", std::to_string(code)});
   }

@@ -11,7 +11,7 @@ namespace ptx2cpu::tool {
 // `command`: the words, the program's name first. Does not return after a program that ran: this process ends
 // as it did. Errors: kFile.
 Status ProfileProgram(const Arguments& arguments, const std::string& program,
-                      std::vector<std::string> command,
+                      const std::vector<std::string>& command,
                       const std::vector<std::pair<std::string, std::string>>& environment);
 
 }  // namespace ptx2cpu::tool

@@ -10,6 +10,8 @@
 #include <regex>
 
 #include "tools/ptx2cpu/atomics_option.h"
+#include "tools/ptx2cpu/order_option.h"
+#include "tools/ptx2cpu/order_session.h"
 #include "tools/ptx2cpu/profile_session.h"
 
 namespace ptx2cpu::tool {
@@ -71,15 +73,17 @@ Result<std::vector<Setting>> RecordSettings(const Arguments& arguments) {
   std::vector<Setting> settings;
   const auto folder = arguments.Value("--record");
   const auto launches = arguments.Value("--record-launches");
-  if (!folder && (launches || arguments.Has("--record-outputs")))
+  const bool records = folder || arguments.Has("--order");
+  if (!records && (launches || arguments.Has("--record-outputs")))
     return Fail(ErrorCode::kUsage, "--record-launches and --record-outputs need --record");
-  if (!folder) return settings;
-  const fs::path recording = fs::absolute(*folder);
-  std::error_code error;
-  if (fs::exists(recording, error) &&
-      (!fs::is_directory(recording, error) || !fs::is_empty(recording, error)))
-    return Fail(ErrorCode::kFile, fmt::format("'{}' exists and is no empty folder", recording.string()));
-  settings.push_back({"PTX2CPU_RECORD", recording.string()});
+  if (folder) {
+    const fs::path recording = fs::absolute(*folder);
+    std::error_code error;
+    if (fs::exists(recording, error) &&
+        (!fs::is_directory(recording, error) || !fs::is_empty(recording, error)))
+      return Fail(ErrorCode::kFile, fmt::format("'{}' exists and is no empty folder", recording.string()));
+    settings.push_back({"PTX2CPU_RECORD", recording.string()});
+  }
   if (launches) {
     if (!std::regex_match(*launches, std::regex("[0-9]{1,18}(-[0-9]{1,18})?")))
       return Fail(ErrorCode::kUsage, "--record-launches takes FIRST[-LAST], not '" + *launches + "'");
@@ -180,6 +184,7 @@ Status StartDebugger(const Arguments& arguments, const fs::path& program, const 
 }  // namespace
 
 Status RunExec(const Arguments& arguments) {
+  const auto orders = TRY(ReadOrders(arguments));
   const std::string folder = TRY(DropInFolder());
   const std::vector<Setting> settings = TRY(SettingsOf(arguments, folder));
   if (arguments.Has("--print-environment")) {
@@ -192,11 +197,11 @@ Status RunExec(const Arguments& arguments) {
   if (program.empty()) return Fail(ErrorCode::kFile, fmt::format("no program '{}'", name));
   WarnOfMachineCode(program);
   if (arguments.Has("--gdb")) return StartDebugger(arguments, program, folder, settings);
-  if (arguments.Has("--profile")) {
-    std::vector<std::pair<std::string, std::string>> environment;
-    for (const Setting& setting : settings) environment.emplace_back(setting.name, setting.value);
+  std::vector<std::pair<std::string, std::string>> environment;
+  for (const Setting& setting : settings) environment.emplace_back(setting.name, setting.value);
+  if (arguments.Has("--profile"))
     return ProfileProgram(arguments, program.string(), arguments.plain(), environment);
-  }
+  if (orders) return RunInOtherOrders(arguments, program.string(), arguments.plain(), std::move(environment));
   for (const Setting& setting : settings) setenv(setting.name.c_str(), setting.value.c_str(), 1);
   return Become(program, arguments.plain());
 }

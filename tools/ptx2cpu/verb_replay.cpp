@@ -8,6 +8,7 @@
 #include "runtime/check/checks.h"
 #include "runtime/check/finding.h"
 #include "tools/ptx2cpu/atomics_option.h"
+#include "tools/ptx2cpu/order_option.h"
 #include "tools/ptx2cpu/replay_session.h"
 #include "tools/ptx2cpu/stage_options.h"
 
@@ -69,9 +70,33 @@ Status Measure(const ReplaySession& session, Replay& replay, uint64_t repeats, u
   return {};
 }
 
+// Each launch from its recorded memory, in index order and in others.
+Status TryOrders(const ReplaySession& session, Replay& replay, const Orders& orders) {
+  size_t depend = 0;
+  for (const LaunchRecord& launch : session.launches) {
+    const auto code = TRY(replay.CodeOf(launch));
+    TRY_STATUS(replay.Enter(launch));
+    std::vector<OrderedMemory> memory;
+    for (const Area& area : launch.areas)
+      memory.push_back({ReplayMemory::At(area), [&area](uint64_t offset) { return Describe(area, offset); }});
+    const std::string text = TRY(CompareOrders(
+        orders, memory, [&](std::optional<uint64_t> seed) -> Result<std::optional<std::string>> {
+          const auto error = TRY(replay.Run(launch, *code, 1, seed));
+          return error ? std::optional(error->message) : std::nullopt;
+        }));
+    fmt::print("{}: {}", NameOf(launch),
+               text.empty() ? fmt::format("the same in {} other orders\n", orders.count) : text);
+    depend += text.empty() ? 0 : 1;
+  }
+  if (depend == 0) return {};
+  return Fail(kDiffers, fmt::format("{} of {} launches depend on the order of threads or blocks", depend,
+                                    session.launches.size()));
+}
+
 }  // namespace
 
 Status RunReplay(const Arguments& arguments) {
+  const auto orders = TRY(ReadOrders(arguments));
   if (arguments.Has("--interpret")) {
     for (const char* option : {"--bench", "--check", "--opt", "--width"}) {
       if (arguments.Has(option))
@@ -83,12 +108,14 @@ Status RunReplay(const Arguments& arguments) {
   for (const Setting& setting : checks) setenv(setting.name.c_str(), setting.value.c_str(), 1);
   for (const Setting& setting : TRY(AtomicsSettings(arguments)))
     setenv(setting.name.c_str(), setting.value.c_str(), 1);
-  const rt::ModuleOptions options = TRY(ReadModuleOptions(arguments));
+  rt::ModuleOptions options = TRY(ReadModuleOptions(arguments));
+  if (orders) options.RunInAnyOrder();
   const uint64_t repeats = TRY(arguments.Number("--repeat", 10, 1000000));
   const auto workers = static_cast<unsigned>(TRY(arguments.Number("--threads", 0, 4096)));
   if (repeats == 0) return Fail(ErrorCode::kUsage, "--repeat must be at least 1");
   ReplaySession session = TRY(OpenReplay(arguments));
   Replay replay(session.reader, std::move(session.memory), options);
+  if (orders) return TryOrders(session, replay, *orders);
   if (arguments.Has("--bench")) return Measure(session, replay, repeats, workers);
   return CompareWithRecording(session, replay,
                               [&](const LaunchRecord& launch) -> Result<std::optional<std::string>> {

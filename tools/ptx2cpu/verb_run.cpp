@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include "runtime/engine/ptx2cpu.h"
 #include "tools/harness/guarded_buffers.h"
 #include "tools/ptx2cpu/atomics_option.h"
+#include "tools/ptx2cpu/order_option.h"
 #include "tools/ptx2cpu/stage_options.h"
 
 namespace ptx2cpu::tool {
@@ -32,21 +34,35 @@ Result<Program> LoadProgram(const Arguments& arguments, const KernelChoice& choi
   options.exec = arguments.Value("--exec").value_or("auto");
   options.width = TRY(ReadLaneWidth(arguments));
   options.check_alignment = arguments.Has("--check-alignment");
+  options.any_order = arguments.Has("--order");
   std::vector<PtxText> texts;
   for (const auto& source : choice.source.texts) texts.push_back({source.text, source.name});
   return choice.source.linked ? Program::Link(std::move(texts), options)
                               : Program::FromPtx(texts[0].text, texts[0].name, options);
 }
 
-// The program's variables and the call's buffers are what checked code may access.
-Status TellChecks(const KernelChoice& choice, const Program& program,
-                  std::vector<std::span<std::byte>> memory) {
+struct NamedBytes {
+  std::string name;
+  std::span<std::byte> bytes;
+};
+
+// The program's variables.
+Result<std::vector<NamedBytes>> VariablesOf(const KernelChoice& choice, const Program& program) {
   std::vector<rt::PtxText> texts;
   for (const auto& source : choice.source.texts) texts.push_back({source.text, source.name});
   const auto module = rt::KernelModule::Make(std::move(texts));
+  std::vector<NamedBytes> memory;
   for (const rt::ModuleVariable& variable : TRY(module->Variables())) {
-    if (const auto storage = program.Variable(variable.name)) memory.push_back(*storage);
+    if (const auto storage = program.Variable(variable.name))
+      memory.push_back({"variable '" + variable.name + "'", *storage});
   }
+  return memory;
+}
+
+// They and the call's buffers are what checked code may access.
+Status TellChecks(const KernelChoice& choice, const Program& program,
+                  std::vector<std::span<std::byte>> memory) {
+  for (const NamedBytes& variable : TRY(VariablesOf(choice, program))) memory.push_back(variable.bytes);
   const auto find = [memory](uintptr_t address) -> std::optional<rt::check::MemoryRange> {
     for (const std::span<std::byte>& range : memory) {
       const auto base = reinterpret_cast<uintptr_t>(range.data());
@@ -68,11 +84,37 @@ Status TellChecks(const KernelChoice& choice, const Program& program,
   return {};
 }
 
+// The launch in index order, whose results the buffers have then, and in others. kDiffers: one of them gives
+// other ones.
+Status TryOrders(const KernelChoice& choice, const Program& program, const Orders& orders,
+                 const std::vector<std::span<std::byte>>& buffers,
+                 const std::function<Status(std::optional<uint64_t>)>& launch) {
+  std::vector<NamedBytes> memory;
+  for (size_t i = 0; i < buffers.size(); ++i) memory.push_back({fmt::format("buffer {}", i), buffers[i]});
+  for (NamedBytes& variable : TRY(VariablesOf(choice, program))) memory.push_back(std::move(variable));
+  std::vector<OrderedMemory> ordered;
+  for (const NamedBytes& each : memory) {
+    ordered.push_back({each.bytes, [&each](uint64_t offset) {
+                         return fmt::format("{} of {} bytes, + {}", each.name, each.bytes.size(), offset);
+                       }});
+  }
+  const std::string text = TRY(
+      CompareOrders(orders, ordered, [&](std::optional<uint64_t> seed) -> Result<std::optional<std::string>> {
+        const Status status = launch(seed);
+        if (status) return std::nullopt;
+        if (status.error().code != ErrorCode::kFault) return Fail(status.error());
+        return status.error().message;
+      }));
+  if (text.empty()) return {};
+  return Fail(kDiffers, fmt::format("kernel '{}' {}", choice.kernel, text));
+}
+
 }  // namespace
 
 Status RunRun(const Arguments& arguments) {
   if (arguments.Has("--jit") && arguments.Has("--interpret"))
     return Fail(ErrorCode::kUsage, "--jit and --interpret contradict each other");
+  const auto orders = TRY(ReadOrders(arguments));
   const bool interprets = arguments.Has("--interpret");
   if (interprets || arguments.Has("--dump-after") || arguments.Has("--time-passes"))
     TRY_STATUS(RunInObject("run", arguments));
@@ -100,13 +142,24 @@ Status RunRun(const Arguments& arguments) {
   guarded.Patch(params, buffer);
   if (!checks.empty()) TRY_STATUS(TellChecks(choice, program, guarded.Ranges(call)));
   const auto start = std::chrono::steady_clock::now();
-  TRY_STATUS(kernel.LaunchPacked(shape, buffer));
+  if (orders) shape.max_workers = 1;
+  Status ordered;
+  if (orders) {
+    ordered = TryOrders(choice, program, *orders, guarded.Ranges(call), [&](std::optional<uint64_t> seed) {
+      shape.order = seed;
+      return kernel.LaunchPacked(shape, buffer);
+    });
+    if (!ordered && ordered.error().code != kDiffers) return ordered;
+  } else {
+    TRY_STATUS(kernel.LaunchPacked(shape, buffer));
+  }
   if (arguments.Has("--time"))
     fmt::print(stderr, "translated in {:.3f} ms, ran in {:.3f} ms\n", kernel.compile_milliseconds(),
                Milliseconds(start));
   guarded.Leave(call);
   call.images->Leave(call.arguments);
-  return PrintBuffers(arguments, call);
+  TRY_STATUS(PrintBuffers(arguments, call));
+  return ordered;
 }
 
 }  // namespace ptx2cpu::tool

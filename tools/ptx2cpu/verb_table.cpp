@@ -69,7 +69,18 @@ constexpr Option kCheckSuppress = {
     "findings to leave out: lines 'ERROR KERNEL [PTX LINE]', with * for any (PTX2CPU_CHECK_SUPPRESS)"};
 constexpr Option kErrorExitCode = {
     "--error-exitcode", "N",
-    "the exit code if there are findings (PTX2CPU_CHECK_EXITCODE); default: the program's"};
+    "the exit code if there are findings (PTX2CPU_CHECK_EXITCODE); default: the program's; with --order of "
+    "exec: if a launch depends on the order"};
+
+constexpr Option kOrder = {
+    "--order", "random:SEED",
+    "run each launch again in other orders that CUDA allows (of blocks, of warps and lanes, which stop "
+    "before "
+    "each access), from the same memory, and report the first element that another order makes different; "
+    "orders are those of SEED and the next numbers, the same in every run. exec records the launches and "
+    "tries "
+    "orders when the program has ended"};
+constexpr Option kOrders = {"--orders", "N", "how many other orders --order tries; default 4"};
 
 constexpr Option kAtomics = {
     "--atomics", "any|ordered",
@@ -128,6 +139,8 @@ constexpr Option kRunOptions[] = {kSm,
                                   kErrorExitCode,
                                   kCheckAlignment,
                                   kAtomics,
+                                  kOrder,
+                                  kOrders,
                                   kWidth,
                                   kBits,
                                   kSave,
@@ -168,6 +181,8 @@ constexpr Option kExecOptions[] = {
     kErrorExitCode,
     kCheckAlignment,
     kAtomics,
+    kOrder,
+    kOrders,
     {"--timeline", "FILE",
      "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
     {"--profile", "FILE",
@@ -214,7 +229,9 @@ constexpr Option kReplayOptions[] = {
     kCheckSuppress,
     kErrorExitCode,
     kCheckAlignment,
-    kAtomics};
+    kAtomics,
+    kOrder,
+    kOrders};
 constexpr std::span<const Option> kNoOptions;
 constexpr Option kProfileOptions[] = {
     kOutput,
@@ -305,7 +322,7 @@ constexpr Verb kVerbs[] = {
      "with the recording bit for bit. Reports where they differ (address, allocation, offset) and the first "
      "element that differs as i32, f32 and f64. DIR is a recording, of whose processes the first is "
      "replayed, "
-     "or the folder of one process. The exit code is 1 if a launch differs.",
+     "or the folder of one process. The exit code is 1 if a launch differs, or with --order, depends on it.",
      kReplayOptions, RunReplay},
     {"profile", "DIR -o FILE | DIR --json", "render the profile that processes left in a folder",
      "A program that runs with PTX2CPU_PROFILE=DIR (an absolute path) writes its profile to DIR; exec "
