@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "runtime/abi/check.h"
 #include "runtime/recording/difference.h"
 
 namespace ptx2cpu::rt::recording {
@@ -79,16 +78,12 @@ Status Replay::Enter(const LaunchRecord& launch) {
 }
 
 Result<std::optional<LaunchError>> Replay::Run(const LaunchRecord& launch, const KernelCode& code,
-                                               unsigned workers, std::optional<uint64_t> order) {
+                                               LaunchOptions options) {
   const ptx2cpu_kernel* kernel = TRY(code.ForBlock(launch.shape.block));
   if (launch.parameters.size() != kernel->parameter_bytes)
     return Fail(ErrorCode::kContainer, "the recording is damaged: the kernel takes other parameters");
   kernel = TRY(code.ForParameters(kernel, launch.shape.block, launch.parameters.data()));
-  LaunchOptions options;
-  options.max_workers = workers;
   options.cooperative = launch.cooperative;
-  options.order = order;
-  options.zeroed = (options_.checks & PTX2CPU_CHECKS_ORDER) != 0;
   return Launch(*kernel, launch.shape, launch.parameters, options);
 }
 

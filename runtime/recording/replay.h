@@ -27,10 +27,9 @@ class Replay {
   // Compiles the kernel where that was not done, which must be before Enter: it writes the variables. Errors:
   // those of KernelModule::Compile.
   Result<std::shared_ptr<const KernelCode>> CodeOf(const LaunchRecord& launch);
-  // The launch, on at most `workers` threads (0: all), in an order as LaunchOptions has it. Null: it ran to
-  // its end.
-  Result<std::optional<LaunchError>> Run(const LaunchRecord& launch, const KernelCode& code, unsigned workers,
-                                         std::optional<uint64_t> order = {});
+  // The launch, with these options but for what the recording has of them. Null: it ran to its end.
+  Result<std::optional<LaunchError>> Run(const LaunchRecord& launch, const KernelCode& code,
+                                         LaunchOptions options);
   // What of memory is not as it was after the launch.
   Result<std::vector<Deviation>> Deviations(const LaunchRecord& launch) const;
 

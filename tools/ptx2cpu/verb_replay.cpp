@@ -57,7 +57,7 @@ Status Measure(const ReplaySession& session, Replay& replay, uint64_t repeats, u
     for (uint64_t i = 0; i <= repeats; ++i) {  // the first is not measured: pages and caches are cold
       TRY_STATUS(replay.Enter(launch));
       const auto start = std::chrono::steady_clock::now();
-      if (const auto error = TRY(replay.Run(launch, *code, workers)))
+      if (const auto error = TRY(replay.Run(launch, *code, {.max_workers = workers})))
         return Fail(ErrorCode::kFault, error->message);
       if (i != 0)
         times.push_back(
@@ -81,7 +81,8 @@ Status TryOrders(const ReplaySession& session, Replay& replay, const Orders& ord
       memory.push_back({ReplayMemory::At(area), [&area](uint64_t offset) { return Describe(area, offset); }});
     const std::string text = TRY(CompareOrders(
         orders, memory, [&](std::optional<uint64_t> seed) -> Result<std::optional<std::string>> {
-          const auto error = TRY(replay.Run(launch, *code, 1, seed));
+          const auto error =
+              TRY(replay.Run(launch, *code, {.max_workers = 1, .order = seed, .zeroed = true}));
           return error ? std::optional(error->message) : std::nullopt;
         }));
     fmt::print("{}: {}", NameOf(launch),
@@ -122,7 +123,7 @@ Status RunReplay(const Arguments& arguments) {
                                 const auto code = TRY(replay.CodeOf(launch));
                                 TRY_STATUS(replay.Enter(launch));
                                 if (!checks.empty()) TellChecks(launch, code);
-                                const auto error = TRY(replay.Run(launch, *code, workers));
+                                const auto error = TRY(replay.Run(launch, *code, {.max_workers = workers}));
                                 return error ? std::optional(error->message) : std::nullopt;
                               });
 }
