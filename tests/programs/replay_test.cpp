@@ -143,4 +143,19 @@ TEST_CASE("replay: launches of whole programs are the same in other orders") {
     CHECK(Count(outcome.text, "depends on the order") == 0);
   }
 }
+
+TEST_CASE("run --order: one kernel in other orders; options that contradict it") {
+  const std::string file = std::string(PTX2CPU_SOURCE_DIR) + "/tests/check/orders/threads.ptx",
+                    run = "run '" + file + "' --grid 4 --block 64 --arg out:u32:1024 ";
+  const Outcome faulty = Run(run + "--kernel faulty_count --order random:1");
+  INFO(faulty.text);
+  CHECK(faulty.code == 1);
+  CHECK_THAT(faulty.text, Contains("kernel 'faulty_count' depends on the order (random:1)") &&
+                              Contains("buffer 0 of 4096 bytes, + 0:\n    i32 "));
+  CHECK(Run(run + "--kernel mended_count --order random:1").code == 0);
+  for (const char* wrong :
+       {"--order random", "--order random:1x", "--orders 3", "--order random:1 --orders 0",
+        "--order random:1 --check=race", "--order random:1 --interpret"})
+    CHECK(Run(run + "--kernel mended_count " + wrong).code == 2);
+}
 #endif
