@@ -73,9 +73,8 @@ TEST_CASE("program: graphs") { SameAsOnGpu(kBin + "graphs", "graphs"); }
 TEST_CASE("program: memory") { SameAsOnGpu(kBin + "memory", "memory"); }
 TEST_CASE("program: textures") { SameAsOnGpu(kBin + "textures", "textures"); }
 TEST_CASE("program: cooperative launch") { SameAsOnGpu(kBin + "cooperative", "cooperative"); }
-// A status that comes with the value of before (torn accesses) was too rare here to be seen in 3 million
-// tiles: tests/llvm/torn_test.cpp finds it. Here all workers look back at each other, more of them than
-// processors.
+// All workers look back at each other, more of them than processors. A status that comes with the value of
+// before (torn accesses) is too rare to be seen here: tests/llvm/torn_test.cpp finds it.
 TEST_CASE("program: scan, selection and sort that look back at other blocks") {
   SameAsOnGpu(kBin + "look_back", "look_back");
   SameAsOnGpu(kBin + "look_back", "look_back", "--threads 8");
