@@ -247,3 +247,56 @@ TEST_CASE("cudnn: status of response normalisation and spatial transformers", "[
   CHECK(Cudnn().Call("cudnnSpatialTfGridGeneratorForward", dnn.handle, transformer.descriptor, In(x),
                      y.data()) == kNotSupported);
 }
+
+// y = x / (k + alpha / 9 * the sum of (x' - mean)^2 of its 3 x 3 neighbours) ^ beta; the gradients by
+// differences.
+TEST_CASE("cudnn: divisive normalisation and its gradients", "[cudnn]") {
+  const DnnHandle handle;
+  cudnnLRNDescriptor_t norm = nullptr;
+  Cudnn("cudnnCreateLRNDescriptor", &norm);
+  Cudnn("cudnnSetLRNDescriptor", norm, 3u, 0.5, 0.75, 1.5);
+  const std::vector<double> xs = Numbers(40, 1), ms = Numbers(40, 2), gs = Numbers(40, 3);
+  const auto defined = [](const std::vector<double>& x, const std::vector<double>& means) {
+    std::vector<double> y;
+    for (int i = 0; i < 40; ++i) {
+      const auto at = static_cast<size_t>(i);
+      double sum = 0;
+      for (int row = std::max(0, i / 5 % 4 - 1); row <= std::min(3, i / 5 % 4 + 1); ++row) {
+        for (int column = std::max(0, i % 5 - 1); column <= std::min(4, i % 5 + 1); ++column)
+          sum += std::pow(x[static_cast<size_t>(i / 20 * 20 + row * 5 + column)] - means[at], 2);
+      }
+      y.push_back(x[at] / std::pow(1.5 + 0.5 / 9 * sum, 0.75));
+    }
+    return y;
+  };
+  const auto type = CUDNN_DATA_DOUBLE;
+  const DnnTensor x(type, {1, 2, 4, 5}, CUDNN_TENSOR_NHWC, xs),
+      means(type, {1, 2, 4, 5}, CUDNN_TENSOR_NHWC, ms), dy(type, {1, 2, 4, 5}, CUDNN_TENSOR_NHWC, gs);
+  DnnTensor y(type, {1, 2, 4, 5}, CUDNN_TENSOR_NCHW, {}), dx(type, {1, 2, 4, 5}, CUDNN_TENSOR_NCHW, {}),
+      dmeans(type, {1, 2, 4, 5}, CUDNN_TENSOR_NCHW, {});
+  const double one = 1, none = 0;
+  const void *const alpha = &one, *const beta = &none;
+  double temp[2] = {};
+  void *const first = &temp[0], *const second = &temp[1];
+  Cudnn("cudnnDivisiveNormalizationForward", handle.handle, norm, 0, alpha, x.tensor(), x.data(),
+        means.data(), first, second, beta, y.tensor(), y.data());
+  CheckNear(type, y, defined(xs, ms), 10);
+  Cudnn("cudnnDivisiveNormalizationBackward", handle.handle, norm, 0, alpha, x.tensor(), x.data(),
+        means.data(), dy.data(), first, second, beta, dx.tensor(), dx.data(), dmeans.data());
+  REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess);
+  for (size_t i = 0; i < 40; ++i) {
+    for (const bool of_mean : {false, true}) {
+      double change = 0;
+      for (const double step : {1e-5, -1e-5}) {
+        std::vector<double> changed[2] = {xs, ms};
+        changed[of_mean ? 1 : 0][i] += step;
+        const std::vector<double> result = defined(changed[0], changed[1]);
+        for (size_t k = 0; k < 40; ++k) change += gs[k] * result[k] / (2 * step);
+      }
+      CHECK(std::abs((of_mean ? dmeans : dx).Get()[i] - change) < 1e-7);
+    }
+  }
+  CHECK(Cudnn().Call("cudnnDivisiveNormalizationForward", handle.handle, norm, 1, alpha, x.tensor(), x.data(),
+                     means.data(), first, second, beta, y.tensor(), y.data()) == 2000);
+  CHECK(Cudnn().Call("cudnnDestroyLRNDescriptor", norm) == 0);
+}

@@ -141,6 +141,7 @@ enum cudnnReduceTensorIndices_t : int {
 };
 enum cudnnIndicesType_t : int { CUDNN_32BIT_INDICES = 0 };
 enum cudnnLRNMode_t : int { CUDNN_LRN_CROSS_CHANNEL_DIM1 = 0 };
+enum cudnnDivNormMode_t : int { CUDNN_DIVNORM_PRECOMPUTED_MEANS = 0 };
 enum cudnnSamplerType_t : int { CUDNN_SAMPLER_BILINEAR = 0 };
 enum cudnnErrQueryMode_t : int { CUDNN_ERRQUERY_RAWCODE = 0, CUDNN_ERRQUERY_BLOCKING = 2 };
 
