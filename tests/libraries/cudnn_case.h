@@ -67,7 +67,9 @@ class DnnTensor {
     numbers.resize(Count());
     for (size_t i = 0; i < Count(); ++i) Put(PlaceOf(i), numbers[i]);
   }
+  // What was submitted may still use its memory.
   ~DnnTensor() {
+    cudart::cudaDeviceSynchronize();
     if (is_filter_)
       Cudnn().Call("cudnnDestroyFilterDescriptor", filter_);
     else
