@@ -1,5 +1,6 @@
 #include "lowering/llvm/module/target.h"
 
+#include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/ErrorHandling.h>
