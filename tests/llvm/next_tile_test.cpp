@@ -98,7 +98,7 @@ TEST_CASE("the tile of the next block is prefetched", "[prefetch]") {
   CHECK_FALSE(Prefetches("256"));                                                        // one row
 }
 
-TEST_CASE("blocks that prefetch a tile store the same at every width", "[prefetch]") {
+TEST_CASE("blocks that prefetch a tile store the same at every width", "[prefetch][long]") {
   for (const auto& [columns, rows] : {std::pair(1u, 1u), {3u, 2u}, {5u, 1u}}) {
     const uint32_t length = columns * kWidth;
     std::vector<uint32_t> expected(length * rows * kHeight);

@@ -108,7 +108,7 @@ TEST_CASE("what a block stores is fetched for writing in the region before", "[p
   CHECK_FALSE(FetchesForWriting(KernelOf("128", "%in")));  // read before, so it is there
 }
 
-TEST_CASE("blocks that fetch for writing store the same at every width", "[prefetch]") {
+TEST_CASE("blocks that fetch for writing store the same at every width", "[prefetch][long]") {
   for (const auto& [blocks, length] : {std::pair(3u, 512u), {2u, 300u}, {4u, 77u}}) {
     std::vector<uint32_t> expected(size_t{blocks} * length);
     for (uint32_t i = 0; i < expected.size(); ++i) {
