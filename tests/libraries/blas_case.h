@@ -8,6 +8,7 @@
 #include "cudart_api.h"
 #include "runtime/cuda/abi/cublas_types.h"
 #include "tests/libraries/dropin.h"
+#include "tests/libraries/number_types.h"
 
 namespace ptx2cpu {
 
@@ -20,21 +21,6 @@ inline const DropIn& Cublas() {
 }
 
 template <typename T>
-inline constexpr bool kComplexType = false;
-template <typename T>
-inline constexpr bool kComplexType<std::complex<T>> = true;
-template <typename T>
-struct RealType {
-  using Type = T;
-};
-template <typename T>
-struct RealType<std::complex<T>> {
-  using Type = T;
-};
-template <typename T>
-using RealPart = typename RealType<T>::Type;
-
-template <typename T>
 std::string LetterOf() {
   return std::is_same_v<T, float>       ? "S"
          : std::is_same_v<T, double>    ? "D"
@@ -44,7 +30,7 @@ std::string LetterOf() {
 
 template <typename T>
 T FromWide(Wide value) {
-  if constexpr (kComplexType<T>) {
+  if constexpr (kComplex<T>) {
     return T(value);
   } else {
     return static_cast<T>(value.real());
@@ -58,7 +44,7 @@ class Random {
   T Value() {
     std::uniform_real_distribution<double> range(-1, 1);
     const double re = range(engine_);
-    return FromWide<T>({re, kComplexType<T> ? range(engine_) : 0.0});
+    return FromWide<T>({re, kComplex<T> ? range(engine_) : 0.0});
   }
   template <typename T>
   std::vector<T> Values(size_t count) {
@@ -91,7 +77,7 @@ class Blas {
 
 template <typename T>
 double Tolerance(int64_t terms) {
-  return (sizeof(RealPart<T>) == 4 ? 4e-7 : 8e-16) * static_cast<double>(terms + 8);
+  return (sizeof(Real<T>) == 4 ? 4e-7 : 8e-16) * static_cast<double>(terms + 8);
 }
 
 template <typename T>

@@ -26,7 +26,7 @@ constexpr int kRows = 70, kColumns = 53, kInner = 41, kLd = 75;
 
 TEMPLATE_TEST_CASE("cublasXt: the results of cuBLAS", "", float, double, cuComplex, cuDoubleComplex) {
   using T = TestType;
-  using R = RealPart<T>;
+  using R = Real<T>;
   const Blas blas;
   const XtHandle xt;
   const std::string letter = LetterOf<T>();
@@ -78,7 +78,7 @@ TEMPLATE_TEST_CASE("cublasXt: the results of cuBLAS", "", float, double, cuCompl
   two("syr2k_v2", "syr2k", beta);
   two("syrkx", "syrkx", beta);
   sided("symm");
-  if constexpr (kComplexType<T>) {
+  if constexpr (kComplex<T>) {
     two("her2k_v2", "her2k", real_beta);
     two("herkx", "herkx", real_beta);
     sided("hemm");

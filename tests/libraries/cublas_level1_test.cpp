@@ -50,7 +50,7 @@ TEMPLATE_TEST_CASE("cublas level 1: vectors become vectors", "", float, double, 
     CheckNear(from, Scattered(ys, x, incx), 0);
 
     to = y, from = x;
-    const RealPart<T> c = random.Value<RealPart<T>>();
+    const Real<T> c = random.Value<Real<T>>();
     const T s = random.Value<T>();
     REQUIRE(blas(letter + "rot_v2", n, from.data(), incx, to.data(), incy, &c, &s) == 0);
     for (int i = 0; i < n; ++i) expected[i] = Wide(c) * ys[i] - std::conj(Wide(s)) * xs[i];
@@ -63,7 +63,7 @@ TEMPLATE_TEST_CASE("cublas level 1: vectors become vectors", "", float, double, 
     REQUIRE(blas(letter + "scal_v2", n, &alpha, from.data(), incx) == 0);
     for (int i = 0; i < n; ++i) expected[i] = Wide(alpha) * xs[i];
     CheckNear(from, Scattered(expected, x, incx), 1);
-    if constexpr (kComplexType<T>) {
+    if constexpr (kComplex<T>) {
       from = x;
       REQUIRE(blas(letter == "C" ? "Csscal_v2" : "Zdscal_v2", n, &c, from.data(), incx) == 0);
       for (int i = 0; i < n; ++i) expected[i] = Wide(c) * xs[i];
@@ -74,7 +74,7 @@ TEMPLATE_TEST_CASE("cublas level 1: vectors become vectors", "", float, double, 
 
 TEMPLATE_TEST_CASE("cublas level 1: vectors become numbers", "", float, double, cuComplex, cuDoubleComplex) {
   using T = TestType;
-  using R = RealPart<T>;
+  using R = Real<T>;
   const Blas blas;
   const std::string letter = LetterOf<T>();
   std::string small = letter;
@@ -97,10 +97,10 @@ TEMPLATE_TEST_CASE("cublas level 1: vectors become numbers", "", float, double, 
         if (static_cast<R>(size(xs[i])) < static_cast<R>(size(xs[least]))) least = i;
       }
       T result{};
-      REQUIRE(blas(letter + (kComplexType<T> ? "dotu_v2" : "dot_v2"), n, x.data(), incx, y.data(), incy,
+      REQUIRE(blas(letter + (kComplex<T> ? "dotu_v2" : "dot_v2"), n, x.data(), incx, y.data(), incy,
                    &result) == 0);
       CheckNear<T>({result}, {dot}, n / 8);
-      if constexpr (kComplexType<T>) {
+      if constexpr (kComplex<T>) {
         REQUIRE(blas(letter + "dotc_v2", n, x.data(), incx, y.data(), incy, &result) == 0);
         CheckNear<T>({result}, {conjugated}, n / 8);
       }

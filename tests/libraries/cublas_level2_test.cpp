@@ -88,12 +88,12 @@ TEMPLATE_TEST_CASE("cublas level 2: general matrices", "", float, double, cuComp
     }
     const std::vector<T> x = random.Values<T>(Room(m, incx)), y = random.Values<T>(Room(n, incy));
     for (const bool conjugates : {false, true}) {
-      if (conjugates && !kComplexType<T>) continue;
+      if (conjugates && !kComplex<T>) continue;
       std::vector<Wide> ys = Gathered(y, n, incy);
       if (conjugates)
         for (Wide& v : ys) v = std::conj(v);
       std::vector<T> to = a;
-      const std::string name = !kComplexType<T> ? "ger_v2" : conjugates ? "gerc_v2" : "geru_v2";
+      const std::string name = !kComplex<T> ? "ger_v2" : conjugates ? "gerc_v2" : "geru_v2";
       REQUIRE(blas(letter + name, m, n, &alpha, x.data(), incx, y.data(), incy, to.data(), lda) == 0);
       CheckNear(
           to, ptx2cpu::Updated(Part::kAll, m, n, alpha, Times(m, n, 1, Gathered(x, m, incx), ys), 1, a, lda),
@@ -105,12 +105,12 @@ TEMPLATE_TEST_CASE("cublas level 2: general matrices", "", float, double, cuComp
 TEMPLATE_TEST_CASE("cublas level 2: symmetric and hermitian matrices", "", float, double, cuComplex,
                    cuDoubleComplex) {
   using T = TestType;
-  using R = RealPart<T>;
+  using R = Real<T>;
   const Blas blas;
   const std::string letter = LetterOf<T>();
   Random random(4);
-  const Kind natural = kComplexType<T> ? Kind::kHermitian : Kind::kSymmetric;
-  const std::string s = kComplexType<T> ? "h" : "s";
+  const Kind natural = kComplex<T> ? Kind::kHermitian : Kind::kSymmetric;
+  const std::string s = kComplex<T> ? "h" : "s";
   for (const auto& [unused, n, incx, incy] : kShapes) {
     const int lda = n + 2;
     const T alpha = random.Value<T>(), beta = random.Value<T>();
@@ -127,7 +127,7 @@ TEMPLATE_TEST_CASE("cublas level 2: symmetric and hermitian matrices", "", float
       REQUIRE(blas(letter + "symv_v2", uplo, n, &alpha, a.data(), lda, x.data(), incx, &beta, to.data(),
                    incy) == 0);
       check_product(to, FromTriangle(Kind::kSymmetric, uplo, n, a, lda));
-      if constexpr (kComplexType<T>) {
+      if constexpr (kComplex<T>) {
         to = y;
         REQUIRE(blas(letter + "hemv_v2", uplo, n, &alpha, a.data(), lda, x.data(), incx, &beta, to.data(),
                      incy) == 0);
@@ -186,7 +186,7 @@ TEMPLATE_TEST_CASE("cublas level 2: symmetric and hermitian matrices", "", float
         return blas(letter + "syr2_v2", uplo, n, &alpha, x.data(), incx, y.data(), incy, to_matrix.data(),
                     lda);
       });
-      if constexpr (kComplexType<T>) {
+      if constexpr (kComplex<T>) {
         check_update("her", true, false, [&](auto& to_matrix) {
           return blas(letter + "her_v2", uplo, n, &real, x.data(), incx, to_matrix.data(), lda);
         });
@@ -209,8 +209,8 @@ TEMPLATE_TEST_CASE("cublas level 2: symmetric and hermitian matrices", "", float
         REQUIRE(blas(letter + "tpttr", uplo, n, static_cast<const T*>(row.data()), back.data(), lda) == 0);
         CheckNear(back, Widened(full), 8);
       };
-      const std::string full_one = kComplexType<T> ? "her_v2" : "syr_v2",
-                        full_two = kComplexType<T> ? "her2_v2" : "syr2_v2";
+      const std::string full_one = kComplex<T> ? "her_v2" : "syr_v2",
+                        full_two = kComplex<T> ? "her2_v2" : "syr2_v2";
       check_packed(
           "one",
           [&](auto& f) { return blas(letter + full_one, uplo, n, &real, x.data(), incx, f.data(), lda); },
@@ -245,7 +245,7 @@ TEMPLATE_TEST_CASE("cublas level 2: triangular matrices", "", float, double, cuC
                          band = random.Values<T>(static_cast<size_t>(ld) * n),
                          packed = random.Values<T>(static_cast<size_t>(n) * (n + 1) / 2);
           for (auto* values : {&a, &band, &packed})
-            for (T& v : *values) v *= RealPart<T>(0.1);
+            for (T& v : *values) v *= Real<T>(0.1);
           for (int i = 0; i < n; ++i) {
             a[i + static_cast<size_t>(i) * lda] += T(2);
             band[(lower ? 0 : k) + static_cast<size_t>(i) * ld] += T(2);

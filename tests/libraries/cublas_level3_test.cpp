@@ -48,7 +48,7 @@ TEMPLATE_TEST_CASE("cublas level 3: products", "", float, double, cuComplex, cuD
         REQUIRE(blas(letter + "gemm_v2_64", op_a, op_b, int64_t{m}, int64_t{n}, int64_t{k}, &alpha, a.data(),
                      int64_t{a.ld}, b.data(), int64_t{b.ld}, &zero, c.data(), int64_t{c.ld}) == 0);
         CheckNear(c.values, expected(0), k);
-        if constexpr (kComplexType<T>) {
+        if constexpr (kComplex<T>) {
           c.values = before;
           REQUIRE(blas(letter + "gemm3m", op_a, op_b, m, n, k, &alpha, a.data(), a.ld, b.data(), b.ld, &beta,
                        c.data(), c.ld) == 0);
@@ -75,7 +75,7 @@ TEMPLATE_TEST_CASE("cublas level 3: symmetric and hermitian factors", "", float,
         const T alpha = random.Value<T>(), beta = random.Value<T>();
         const std::vector<T> before = c.values;
         for (const Kind kind : {Kind::kSymmetric, Kind::kHermitian}) {
-          if (kind == Kind::kHermitian && !kComplexType<T>) continue;
+          if (kind == Kind::kHermitian && !kComplex<T>) continue;
           const std::vector<Wide> full = FromTriangle(kind, uplo, order, a.values, a.ld),
                                   other = Stored(CUBLAS_OP_N, m, n, b.values, b.ld);
           const std::vector<Wide> product = left ? Times(m, n, m, full, other) : Times(m, n, n, other, full);
@@ -92,7 +92,7 @@ TEMPLATE_TEST_CASE("cublas level 3: symmetric and hermitian factors", "", float,
 TEMPLATE_TEST_CASE("cublas level 3: products of which one triangle is computed", "", float, double, cuComplex,
                    cuDoubleComplex) {
   using T = TestType;
-  using R = RealPart<T>;
+  using R = Real<T>;
   const Blas blas;
   const std::string letter = LetterOf<T>();
   Random random(8);
@@ -100,8 +100,8 @@ TEMPLATE_TEST_CASE("cublas level 3: products of which one triangle is computed",
     for (const cublasFillMode_t uplo : kFills) {
       for (const cublasOperation_t op : kOperations) {
         for (const bool hermitian : {false, true}) {
-          if (hermitian && !kComplexType<T>) continue;
-          if (kComplexType<T> && op == (hermitian ? CUBLAS_OP_T : CUBLAS_OP_C)) continue;
+          if (hermitian && !kComplex<T>) continue;
+          if (kComplex<T> && op == (hermitian ? CUBLAS_OP_T : CUBLAS_OP_C)) continue;
           INFO(letter << " n " << n << " k " << k << " uplo " << uplo << " op " << op << " hermitian "
                       << hermitian);
           Matrix<T> a(random, Transposes(op) ? k : n, Transposes(op) ? n : k),
@@ -173,7 +173,7 @@ TEMPLATE_TEST_CASE("cublas level 3: triangular factors, sums, diagonals", "", fl
             const bool left = side == CUBLAS_SIDE_LEFT;
             const int order = left ? m : n;
             Matrix<T> a(random, order, order), b(random, m, n), c(random, m, n);
-            for (T& v : a.values) v *= RealPart<T>(0.1);
+            for (T& v : a.values) v *= Real<T>(0.1);
             for (int i = 0; i < order; ++i) a.values[i + static_cast<size_t>(i) * a.ld] += T(2);
             const T alpha = random.Value<T>(), inverse = T(1) / alpha;
             const Kind kind = diag == CUBLAS_DIAG_UNIT ? Kind::kUnitTriangular : Kind::kTriangular;
@@ -262,7 +262,7 @@ TEMPLATE_TEST_CASE("cublas batches: products by addresses, by strides, in groups
                  static_cast<long long>(step_a), b.data(), k, static_cast<long long>(step_b), &beta, c.data(),
                  m, static_cast<long long>(step_c), count) == 0);
     CheckNear(c, expected, k);
-    if constexpr (!kComplexType<T>) {
+    if constexpr (!kComplex<T>) {
       c = before;
       const cublasOperation_t ops_a[] = {CUBLAS_OP_T, CUBLAS_OP_T}, ops_b[] = {CUBLAS_OP_N, CUBLAS_OP_N};
       const int ms[] = {m, m}, ns[] = {n, n}, ks[] = {k, k}, sizes[] = {1, count - 1};

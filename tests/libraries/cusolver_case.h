@@ -8,6 +8,7 @@
 #include "cudart_api.h"
 #include "runtime/cuda/abi/cusolver_types.h"
 #include "tests/libraries/dropin.h"
+#include "tests/libraries/number_types.h"
 
 namespace ptx2cpu {
 
@@ -27,18 +28,6 @@ class Solver {
 
 inline void Wait() { REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess); }
 
-template <typename T>
-inline constexpr bool kComplex = requires(T value) { value.imag(); };
-template <typename T>
-struct RealType {
-  using Type = T;
-};
-template <typename T>
-struct RealType<std::complex<T>> {
-  using Type = T;
-};
-template <typename T>
-using Real = typename RealType<T>::Type;
 template <typename T>
 char LetterOf() {
   return sizeof(Real<T>) == 4 ? (kComplex<T> ? 'C' : 'S') : (kComplex<T> ? 'Z' : 'D');

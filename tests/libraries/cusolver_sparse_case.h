@@ -10,6 +10,7 @@
 #include "cudart_api.h"
 #include "runtime/cuda/abi/cusolver_types.h"
 #include "tests/libraries/dropin.h"
+#include "tests/libraries/number_types.h"
 
 namespace ptx2cpu {
 
@@ -33,18 +34,6 @@ struct SparseSolver {
   cuda::cusparseMatDescr_t descr = nullptr;
 };
 
-template <typename T>
-inline constexpr bool kComplex = requires(T value) { value.imag(); };
-template <typename T>
-struct RealType {
-  using Type = T;
-};
-template <typename T>
-struct RealType<std::complex<T>> {
-  using Type = T;
-};
-template <typename T>
-using Real = typename RealType<T>::Type;
 template <typename T>
 const char* Letter() {
   return sizeof(Real<T>) == 4 ? (kComplex<T> ? "C" : "S") : (kComplex<T> ? "Z" : "D");

@@ -3,6 +3,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/llvm/run_over_numbers.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -72,20 +73,9 @@ TEST_CASE("columns of each shape give what single threads do", "[columns]") {
     const uint32_t per_block = block.y * block.z, count = per_block * kBlocks, live = count - 7;
     for (const char* target : {"native", "x86-64-v3"}) {
       INFO(block.x << "x" << block.y << "x" << block.z << ", " << target);
-      auto kernel = JitKernel::Create(KernelFor(block), {.target = *lowering::ResolveTarget(target)});
-      if (!kernel) FAIL(kernel.error().Render());
-      harness::KernelCall call{{kBlocks, 1, 1}, {block.x, block.y, block.z}, 0, {}, {}, {}};
-      const std::vector<std::string> specs{"in:u32:gen(iota," + std::to_string(count) + ",0)",
-                                           "out:u32:" + std::to_string(count), "u32:" + std::to_string(live)};
-      for (const std::string& spec : specs) {
-        auto argument = rt::ParseSpec(spec);
-        REQUIRE(argument);
-        call.arguments.push_back(std::move(*argument));
-      }
-      const Status status = (*kernel)->Run(call);
-      if (!status) FAIL(status.error().Render());
-      std::vector<uint32_t> out(count);
-      std::memcpy(out.data(), call.arguments[1].data.data(), 4 * out.size());
+      const std::vector<uint32_t> out =
+          RunOverNumbers(KernelFor(block), {.target = *lowering::ResolveTarget(target)}, {kBlocks, 1, 1},
+                         {block.x, block.y, block.z}, count, live);
       for (uint32_t i = 0; i < count; ++i) {
         // Of several threads of a row the last one's number may stand there.
         const uint32_t least = i + i / per_block * block.x;

@@ -4,6 +4,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/llvm/run_over_numbers.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -71,22 +72,9 @@ bool Prefetches(const std::string& shape, const std::string& guard = "") {
 }
 
 std::vector<uint32_t> Run(const lowering::JitOptions& options, uint32_t columns, uint32_t rows) {
-  auto kernel = JitKernel::Create(BuildKernel(KernelOf("64, 4"), "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
-  const uint32_t length = columns * kWidth, count = length * rows * kHeight;
-  harness::KernelCall call{{columns, rows, 1}, {kWidth, kHeight, 1}, 0, {}, {}, {}};
-  const std::vector<std::string> specs{"in:u32:gen(iota," + std::to_string(count) + ",0)",
-                                       "out:u32:" + std::to_string(count), "u32:" + std::to_string(length)};
-  for (const std::string& spec : specs) {
-    auto argument = rt::ParseSpec(spec);
-    REQUIRE(argument);
-    call.arguments.push_back(std::move(*argument));
-  }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
-  std::vector<uint32_t> out(count);
-  std::memcpy(out.data(), call.arguments[1].data.data(), 4 * out.size());
-  return out;
+  const uint32_t length = columns * kWidth;
+  return RunOverNumbers(BuildKernel(KernelOf("64, 4"), "k"), options, {columns, rows, 1},
+                        {kWidth, kHeight, 1}, length * rows * kHeight, length);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/llvm/run_over_numbers.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -82,22 +83,8 @@ bool FetchesForWriting(const std::string& ptx) {
 }
 
 std::vector<uint32_t> Run(const lowering::JitOptions& options, uint32_t blocks, uint32_t length) {
-  auto kernel = JitKernel::Create(BuildKernel(KernelOf("128"), "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
-  harness::KernelCall call{{blocks, 1, 1}, {kThreads, 1, 1}, 0, {}, {}, {}};
-  const uint32_t count = blocks * length;
-  const std::vector<std::string> specs{"in:u32:gen(iota," + std::to_string(count) + ",0)",
-                                       "out:u32:" + std::to_string(count), "u32:" + std::to_string(length)};
-  for (const std::string& spec : specs) {
-    auto argument = rt::ParseSpec(spec);
-    REQUIRE(argument);
-    call.arguments.push_back(std::move(*argument));
-  }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
-  std::vector<uint32_t> out(count);
-  std::memcpy(out.data(), call.arguments[1].data.data(), 4 * out.size());
-  return out;
+  return RunOverNumbers(BuildKernel(KernelOf("128"), "k"), options, {blocks, 1, 1}, {kThreads, 1, 1},
+                        blocks * length, length);
 }
 
 }  // namespace
