@@ -41,11 +41,12 @@ struct PtxasAnswer {
 
 // For the file's target; for one that it no longer knows, as a driver would for a device of sm_90.
 inline PtxasAnswer AskPtxas(const std::string& ptxas, const std::string& file) {
+  static const std::regex target_line("^\\s*\\.target\\s+(sm_(\\d+)\\w*)");
   std::ifstream in(file);
   std::smatch match;
   std::string target = "sm_90";
   for (std::string line; std::getline(in, line);) {
-    if (!std::regex_search(line, match, std::regex("^\\s*\\.target\\s+(sm_(\\d+)\\w*)"))) continue;
+    if (!std::regex_search(line, match, target_line)) continue;
     if (std::stoul(match[2]) >= 75) target = match[1];
     break;
   }

@@ -3,7 +3,6 @@
 
 #include <sys/wait.h>
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -21,7 +20,10 @@ inline Outcome RunShell(const std::string& command, int seconds, Streams streams
   Outcome outcome;
   const char* errors = streams == Streams::kBoth ? " 2>&1" : " 2>/dev/null";
   std::FILE* pipe = popen(("timeout " + std::to_string(seconds) + " " + command + errors).c_str(), "r");
-  REQUIRE(pipe != nullptr);
+  if (pipe == nullptr) {  // no assertion: tests call this on threads of their own
+    outcome.text = "no process: " + command;
+    return outcome;
+  }
   char buffer[4096];
   while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, got);
   const int status = pclose(pipe);

@@ -2,9 +2,20 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace ptx2cpu::ir::interpret {
+
+namespace {
+
+// The kernel's write itself: it answers EFAULT where nothing is mapped, and the write of a sanitizer looks at
+// the bytes before.
+ssize_t WriteIfMapped(int pipe, uint64_t address, size_t bytes) {
+  return syscall(SYS_write, pipe, reinterpret_cast<const void*>(address), bytes);
+}
+
+}  // namespace
 
 PrivateMemory::PrivateMemory() {
   if (pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0) pipe_[0] = pipe_[1] = -1;
@@ -18,7 +29,7 @@ PrivateMemory::~PrivateMemory() {
 }
 
 bool PrivateMemory::CopyPage(uint64_t page, std::byte* to) const {
-  const ssize_t written = write(pipe_[1], reinterpret_cast<const void*>(page), kPageBytes);
+  const ssize_t written = WriteIfMapped(pipe_[1], page, kPageBytes);
   if (written <= 0) return false;
   const ssize_t got = read(pipe_[0], to, static_cast<size_t>(written));
   return written == static_cast<ssize_t>(kPageBytes) && got == written;
@@ -26,7 +37,7 @@ bool PrivateMemory::CopyPage(uint64_t page, std::byte* to) const {
 
 bool PrivateMemory::CanRead(uint64_t address) const {
   std::byte byte;
-  return write(pipe_[1], reinterpret_cast<const void*>(address), 1) == 1 && read(pipe_[0], &byte, 1) == 1;
+  return WriteIfMapped(pipe_[1], address, 1) == 1 && read(pipe_[0], &byte, 1) == 1;
 }
 
 std::byte* PrivateMemory::At(uint64_t address, uint64_t bytes) {

@@ -185,8 +185,10 @@ class Product {
           mask.IsZero(column)
               ? 0
               : TRY(SharedElement(block_of_b, core::kB, p_.transposes_b, p_.b, line, columns[k]));
-      sum += integers[k] * IntegerOf(p_.b, bits);
-      if (p_.d == Element::kS32) continue;
+      if (p_.d == Element::kS32) {
+        sum += integers[k] * IntegerOf(p_.b, bits);
+        continue;
+      }
       const Factor scale = TRY(ScaleAt(core::kScaleB, p_.PlaceOfScaleB(row, column), p_.scale_b, WholeK(k)));
       terms.push_back(ProductOf(of_a[k], Scaled(Decode(p_.b, bits, p_.negates_b), scale)));
     }

@@ -50,7 +50,7 @@ std::vector<BlockId> ArmSequencer::Meets(const std::vector<BlockId>& branches, B
   return meets;
 }
 
-BlockId ArmSequencer::BuildDispatch(const std::vector<Target>& targets, const ir::Position& at) {
+BlockId ArmSequencer::BuildDispatch(const std::vector<Target>& targets, ir::Position at) {
   // Around the outermost branch no lane waits: for_lanes ends the warp.
   BlockId next = Place("all_exited");
   ir::Builder{f_, next}.Terminate(Opcode::kUnreachable);
@@ -82,7 +82,7 @@ void ArmSequencer::Divide(ir::Builder& b, const ir::Inst& old, const std::vector
 }
 
 void ArmSequencer::RedirectToWait(BlockId block, std::vector<Target>& targets, BlockId dispatch,
-                                  const ir::Position& at) {
+                                  ir::Position at) {
   size_t count = f_.terminator(block).edges.size();
   for (size_t e = 0; e < count; ++e) {
     auto target = std::ranges::find(targets, f_.terminator(block).edges[e].to, &Target::block);
@@ -106,7 +106,7 @@ void ArmSequencer::AddTo(ir::Builder& b, uint32_t slot, ValueId lanes) {
   b.SlotStore(slot, b.Binary(Opcode::kOr, Type::kI32, b.SlotLoad(slot), lanes));
 }
 
-ValueId ArmSequencer::NonZero(ir::Function& f, BlockId block, uint32_t slot, const ir::Position& at) {
+ValueId ArmSequencer::NonZero(ir::Function& f, BlockId block, uint32_t slot, ir::Position at) {
   ir::Builder b{f, block, at};
   return NonZero(b, b.SlotLoad(slot));
 }

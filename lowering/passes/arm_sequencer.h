@@ -72,9 +72,9 @@ class ArmSequencer {
   // last.
   std::vector<BlockId> Meets(const std::vector<BlockId>& branches, BlockId join,
                              const std::vector<BlockId>& arms);
-  BlockId BuildDispatch(const std::vector<Target>& targets, const ir::Position& at);
+  BlockId BuildDispatch(const std::vector<Target>& targets, ir::Position at);
   void Divide(ir::Builder& b, const ir::Inst& old, const std::vector<Target>& targets, BlockId dispatch);
-  void RedirectToWait(BlockId block, std::vector<Target>& targets, BlockId dispatch, const ir::Position& at);
+  void RedirectToWait(BlockId block, std::vector<Target>& targets, BlockId dispatch, ir::Position at);
 
   // -- code --
   BlockId Place(const char* label) { return ir::AddBlock(f_, label, ir::Level::kWarp); }
@@ -82,7 +82,7 @@ class ArmSequencer {
   // A builder in place of the terminator.
   ir::Builder Replace(BlockId block);
   static void AddTo(ir::Builder& b, uint32_t slot, ValueId lanes);
-  static ValueId NonZero(ir::Function& f, BlockId block, uint32_t slot, const ir::Position& at);
+  static ValueId NonZero(ir::Function& f, BlockId block, uint32_t slot, ir::Position at);
   static ValueId Without(ir::Builder& b, ValueId lanes, ValueId gone);
   static ValueId NonZero(ir::Builder& b, ValueId lanes);
   static void RunOn(ir::Builder& b, ValueId lanes, BlockId to);

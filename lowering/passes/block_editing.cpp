@@ -23,7 +23,7 @@ ir::BlockId SplitBlock(ir::Function& f, ir::BlockId block, size_t where, const s
 
 ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block,
                               const std::vector<analysis::BlockEdge>& incoming, ir::Level level,
-                              const std::string& label, const ir::Position& at,
+                              const std::string& label, ir::Position at,
                               const std::function<bool(ir::BlockId)>& stays) {
   bool shares = false;
   ir::BlockId front = ir::AddBlock(f, label, level);
@@ -80,7 +80,7 @@ void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone)
 namespace {
 
 // A constant and the barrier that has it as its operand.
-size_t InsertBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at, ir::Opcode op,
+size_t InsertBarrier(ir::Function& f, ir::BlockId block, size_t where, ir::Position at, ir::Opcode op,
                      uint32_t operand, ir::Flag flag) {
   ir::Inst constant;
   constant.op = ir::Opcode::kConst;
@@ -99,11 +99,11 @@ size_t InsertBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir:
 
 }  // namespace
 
-void InsertBlockBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
+void InsertBlockBarrier(ir::Function& f, ir::BlockId block, size_t where, ir::Position at) {
   InsertBarrier(f, block, where, at, ir::Opcode::kBarrierBlock, 0, ir::kAligned);
 }
 
-size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
+size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, ir::Position at) {
   return InsertBarrier(f, block, where, at, ir::Opcode::kBarrierWarp, 0xffffffff, ir::kLegacy);
 }
 

@@ -19,7 +19,7 @@ ir::BlockId SplitBlock(ir::Function& f, ir::BlockId block, size_t where, const s
 // its own).
 ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block,
                               const std::vector<analysis::BlockEdge>& incoming, ir::Level level,
-                              const std::string& label, const ir::Position& at,
+                              const std::string& label, ir::Position at,
                               const std::function<bool(ir::BlockId)>& stays = {});
 
 // Puts an empty block on an edge; it passes the edge's arguments on.
@@ -31,10 +31,10 @@ void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone)
 
 // Puts a barrier of the lanes that are converged there before position `where`. Returns how many instructions
 // that makes.
-size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at);
+size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, ir::Position at);
 
 // Puts a barrier of the block, number 0, before position `where`.
-void InsertBlockBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at);
+void InsertBlockBarrier(ir::Function& f, ir::BlockId block, size_t where, ir::Position at);
 
 struct Copies {
   std::vector<ir::BlockId> blocks;                          // in the order of the originals

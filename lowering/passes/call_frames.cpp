@@ -13,7 +13,7 @@ using ir::Space;
 using ir::Type;
 using ir::ValueId;
 
-void CallFrames::Connect(const ir::Position& at) {
+void CallFrames::Connect(ir::Position at) {
   SaveValues();
   ConnectReturns();
   Start(at);
@@ -206,7 +206,7 @@ void CallFrames::Return(uint32_t function, ir::InstId id) {
 }
 
 // The kernel's own frame is the first.
-void CallFrames::Start(const ir::Position& at) {
+void CallFrames::Start(ir::Position at) {
   const BlockId entry = ir::AddBlock(f_, "");
   ir::Builder b{f_, entry, at};
   b.Store(Type::kI64, Space::kLocal, Place(b, pointer_, 0), {b.Symbol(Space::kLocal, stack_)});

@@ -48,7 +48,7 @@ class CallFrames : protected CallStack {
   void AddSite(Site site, BlockId after, std::vector<uint32_t>& same);
   size_t ParametersOf(uint32_t function) const;
   // Once all sites are known: frames are pushed and popped, bodies return, the kernel makes the first frame.
-  void Connect(const ir::Position& at);
+  void Connect(ir::Position at);
 
   const ir::Module& module_;
   const std::vector<uint32_t> targets_;
@@ -68,7 +68,7 @@ class CallFrames : protected CallStack {
   void Pop(Site& site, std::map<ValueId, Versions>& versions);
   void MoveSymbols();
   void Return(uint32_t function, ir::InstId id);
-  void Start(const ir::Position& at);
+  void Start(ir::Position at);
   std::span<const uint32_t> IndirectSitesOf(uint32_t function) const;
   uint32_t NumberOf(const Site& site) const;
 

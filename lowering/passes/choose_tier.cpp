@@ -185,7 +185,7 @@ class Decision {
   bool Needs(Resumes tier) const {
     return std::ranges::any_of(reasons_, [&](const TierReason& r) { return r.needs >= tier; });
   }
-  void Add(Resumes needs, std::string what, const ir::Position& at) {
+  void Add(Resumes needs, std::string what, ir::Position at) {
     reasons_.push_back({needs, std::move(what), at});
   }
 

@@ -268,7 +268,7 @@ class WaitDeferrer {
   }
 
   // Does any thread of the level wait? The answer is in `decide`, or before it.
-  ValueId Ask(BlockId ask, BlockId decide, ValueId pending, Level level, const ir::Position& at) {
+  ValueId Ask(BlockId ask, BlockId decide, ValueId pending, Level level, ir::Position at) {
     ir::Builder b{f_, ask, at};
     if (level == Level::kBlock) {
       const ValueId barrier = AtStart(Opcode::kConst, Type::kI32, 0);

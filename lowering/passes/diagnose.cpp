@@ -2,7 +2,7 @@
 
 namespace ptx2cpu::lowering {
 
-std::unexpected<Error> Unsupported(const ir::Module& module, const ir::Position& at, std::string message,
+std::unexpected<Error> Unsupported(const ir::Module& module, ir::Position at, std::string message,
                                    std::string hint) {
   Error error;
   error.code = ErrorCode::kUnsupported;

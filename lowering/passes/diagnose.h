@@ -9,7 +9,7 @@
 namespace ptx2cpu::lowering {
 
 // kUnsupported at a PTX line, with that line's text.
-std::unexpected<Error> Unsupported(const ir::Module& module, const ir::Position& at, std::string message,
+std::unexpected<Error> Unsupported(const ir::Module& module, ir::Position at, std::string message,
                                    std::string hint);
 
 }  // namespace ptx2cpu::lowering

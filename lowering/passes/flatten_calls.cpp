@@ -94,7 +94,7 @@ class CallFlattener : CallFrames {
   }
 
   Status Jump(BlockId block, BlockId after, uint32_t caller, uint32_t callee, std::vector<ValueId> args,
-              const ir::Position& at) {
+              ir::Position at) {
     TRY_STATUS(AddBody(callee, at));
     std::vector<uint32_t>& same = bodies_.at(callee).sites;
     AddSite({.caller = caller,
@@ -161,7 +161,7 @@ class CallFlattener : CallFrames {
     return next;
   }
 
-  Status AddBody(uint32_t callee, const ir::Position& at) {
+  Status AddBody(uint32_t callee, ir::Position at) {
     if (bodies_.contains(callee)) return {};
     const ir::Function& function = module_.functions[callee];
     if (function.is_declaration || !function.entry.valid()) {

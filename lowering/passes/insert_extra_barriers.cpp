@@ -160,7 +160,7 @@ class ExtraBarriers {
     return !peel.empty();
   }
 
-  void Peel(ir::BlockId block, const ir::Position& cause) {
+  void Peel(ir::BlockId block, ir::Position cause) {
     ir::BlockId peeled = SplitBlock(f_, block, f_.at_block(block).insts.size() - 1, Label("peeled", cause));
     f_.block(peeled).level = level_;
     Remember(peeled, cause);
@@ -355,7 +355,7 @@ class ExtraBarriers {
   }
 
   // -- which barrier of the program a boundary exists for --
-  void Remember(ir::BlockId block, const ir::Position& cause) {
+  void Remember(ir::BlockId block, ir::Position cause) {
     if (causes_.size() <= block.index) causes_.resize(block.index + 1);
     causes_[block.index] = cause;
   }
@@ -376,7 +376,7 @@ class ExtraBarriers {
     }
     return {};
   }
-  static std::string Label(const char* what, const ir::Position& cause) {
+  static std::string Label(const char* what, ir::Position cause) {
     return std::string(what) + "_for_line_" + std::to_string(cause.ptx_line);
   }
 

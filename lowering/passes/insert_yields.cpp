@@ -20,7 +20,7 @@ namespace ptx2cpu::lowering {
 namespace {
 
 // Before the instruction at `index` of a block. Returns how many there are of it.
-size_t InsertYield(ir::Function& f, ir::BlockId block, size_t index, const ir::Position& at) {
+size_t InsertYield(ir::Function& f, ir::BlockId block, size_t index, ir::Position at) {
   ir::Inst zero;
   zero.op = ir::Opcode::kConst;
   zero.type = ir::Type::kI32;

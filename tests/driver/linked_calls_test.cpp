@@ -10,14 +10,9 @@
 #include <vector>
 
 #include "tests/driver/driver_session.h"
+#include "tests/sanitized.h"
 
 using namespace driver_test;
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define PTX2CPU_TEST_SANITIZED
-#endif
-#endif
 
 namespace {
 

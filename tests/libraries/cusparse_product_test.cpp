@@ -337,6 +337,7 @@ TEMPLATE_TEST_CASE("cusparse: SpGEMM, and again with other values", "", float, d
   REQUIRE(structure("SpGEMMreuse_nnz", &size, none, &size3, none, &size4, none) == 0);
   REQUIRE(structure("SpGEMMreuse_nnz", &size, room, &size3, room, &size4, room) == 0);
   REQUIRE(call("SpGEMM_copy") == other);
+  Wait();
   std::fill(indices.begin(), indices.end(), -1);
   REQUIRE(structure("SpGEMMreuse_copy", &size, room) == 0);
   for (T& value : a.values) value *= T(2);

@@ -24,9 +24,9 @@ using namespace cuda;
 class Nccl {
  public:
   Nccl() : handle_(dlopen(PTX2CPU_BINARY_DIR "/lib/ptx2cpu/libnccl.so.2", RTLD_NOW | RTLD_LOCAL)) {}
-  // The arguments must have the types of the function's parameters.
+  // The arguments must be passed as the function's parameters are, as a C program passes them.
   template <typename Result = ncclResult_t, typename... Args>
-  Result Call(const char* name, Args... args) const {
+  __attribute__((no_sanitize("function"))) Result Call(const char* name, Args... args) const {
     void* const function = handle_ == nullptr ? nullptr : dlsym(handle_, name);
     if (function == nullptr) {
       std::fprintf(stderr, "no %s\n", name);

@@ -95,6 +95,7 @@ class FailingModule final : public lowering::TranslatedModule {
 
 class FailingTranslator final : public lowering::Translator {
  public:
+  explicit FailingTranslator(const lowering::Translator* translator) : real(translator) {}
   Result<std::shared_ptr<const lowering::TranslatedModule>> Parse(lowering::PtxSource source) const override {
     return std::make_shared<FailingModule>(TRY(real->Parse(std::move(source))));
   }
@@ -108,7 +109,9 @@ class FailingTranslator final : public lowering::Translator {
   std::vector<lowering::CodeLine> LinesOf(const lowering::KernelImage& image) const override {
     return real->LinesOf(image);
   }
-  const lowering::Translator* real = nullptr;
+
+ private:
+  const lowering::Translator* real;
 };
 
 std::vector<uint32_t> Run(const ptx2cpu_kernel& kernel) {
@@ -136,8 +139,8 @@ std::shared_ptr<const rt::KernelCode> Compiled() {
 }  // namespace
 
 Result<const lowering::Translator*> WrappedTranslator() {
-  static FailingTranslator translator;
-  translator.real = TRY(RealTranslator());
+  static const Result<const lowering::Translator*> real = RealTranslator();  // background threads call too
+  static const FailingTranslator translator(TRY(real));
   return &translator;
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/worker/processors.h"
 #include "runtime/worker/thread_pool.h"
 #include "tests/runtime/step_kernel.h"
 
@@ -288,7 +289,7 @@ TEST_CASE("the largest cooperative grid is resident at once, one block more is r
   ptx2cpu_kernel kernel = MakeStepKernel<GridBarrier>("grid", kGridPoints);
   kernel.local_bytes = 16;
   const uint64_t most = MaxCooperativeBlocks(kernel, {{1, 1, 1}, {32, 1, 1}});
-  REQUIRE(most >= 64 * std::thread::hardware_concurrency());
+  REQUIRE(most >= 64 * UsableProcessors());
   Global global(most);
   global.rounds = 3;
   auto* pointer = &global;

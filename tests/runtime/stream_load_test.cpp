@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "tests/runtime/stream_kernel.h"
+#include "tests/sanitized.h"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define PTX2CPU_TEST_SANITIZED
+#ifdef PTX2CPU_TEST_SANITIZED
 #include <sanitizer/allocator_interface.h>
-#endif
 #endif
 
 using namespace ptx2cpu::rt;

@@ -60,7 +60,8 @@ void WriteEntry(uint8_t* entry, const uint8_t* slot) {
   auto* const word = reinterpret_cast<uint64_t*>(entry - offset);
   uint64_t changed = *word;
   std::memcpy(reinterpret_cast<uint8_t*>(&changed) + offset, jump, kPatchBytes);
-  __atomic_store_n(word, changed, __ATOMIC_RELEASE);
+  // Not __atomic_store_n: ThreadSanitizer's record of code cannot be written.
+  asm volatile("movq %1, %0" : "=m"(*word) : "r"(changed) : "memory");
 }
 // endbr64; mov last, %rcx; jmp *0(%rip)
 constexpr uint8_t kThunk[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0xb9, 0, 0, 0, 0, 0, 0, 0, 0,

@@ -2,20 +2,17 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <execinfo.h>
 #include <link.h>
+#include <unwind.h>
 
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <span>
 
 namespace ptx2cpu::driver {
 
 namespace {
-
-constexpr int kMaxFrames = 64;
 
 // Our libraries are installed together; so is the folder of links with NVIDIA's names.
 bool IsOurs(const Dl_info& frame, const std::string& folder) {
@@ -45,22 +42,31 @@ std::string NameOf(const Dl_info& frame, uintptr_t address) {
   return text;
 }
 
+// The stack is walked from the innermost frame to the first that is not ours.
+struct Walk {
+  std::string folder;  // of our libraries
+  std::string found = {};
+};
+
+_Unwind_Reason_Code LookAt(_Unwind_Context* frame, void* data) {
+  Walk& walk = *static_cast<Walk*>(data);
+  const uintptr_t address = _Unwind_GetIP(frame) - 1;  // inside the call
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(address), &info) == 0 || info.dli_fname == nullptr)
+    return _URC_NO_REASON;
+  if (IsOurs(info, walk.folder)) return _URC_NO_REASON;
+  if (!IsOfSystem(info)) walk.found = NameOf(info, address);
+  return _URC_END_OF_STACK;
+}
+
 }  // namespace
 
 std::string ProgramCall() {
-  void* frames[kMaxFrames];
-  const int count = backtrace(frames, kMaxFrames);
   Dl_info own{};
   if (dladdr(reinterpret_cast<const void*>(&ProgramCall), &own) == 0 || own.dli_fname == nullptr) return {};
-  const std::string folder = std::filesystem::path(own.dli_fname).parent_path();
-  for (void* const frame : std::span(frames, static_cast<size_t>(count))) {
-    const uintptr_t address = reinterpret_cast<uintptr_t>(frame) - 1;  // inside the call
-    Dl_info info{};
-    if (dladdr(reinterpret_cast<const void*>(address), &info) == 0 || info.dli_fname == nullptr) continue;
-    if (IsOurs(info, folder)) continue;
-    return IsOfSystem(info) ? std::string() : NameOf(info, address);
-  }
-  return {};
+  Walk walk{std::filesystem::path(own.dli_fname).parent_path()};
+  _Unwind_Backtrace(&LookAt, &walk);
+  return walk.found;
 }
 
 }  // namespace ptx2cpu::driver
