@@ -81,10 +81,15 @@ int KeepHandler(int signal, const struct sigaction* action, struct sigaction* ol
 
 // sigaction itself, also where the program's calls of it come to KeepHandler.
 ptx2cpu_sigaction* SystemSigaction() {
-  static ptx2cpu_sigaction* const system = [] {
+  static ptx2cpu_sigaction* const system = []() -> ptx2cpu_sigaction* {
     auto* const keep = reinterpret_cast<ptx2cpu_sigaction* (*)(ptx2cpu_sigaction*)>(
         dlsym(RTLD_DEFAULT, PTX2CPU_KEEP_FAULT_HANDLERS));
-    return keep == nullptr ? &sigaction : keep(KeepHandler);
+    if (keep != nullptr) return keep(KeepHandler);
+    // The first call takes the report that there is no such name, the second frees it: this thread may end
+    // while a sanitizer looks for leaks.
+    dlerror();
+    dlerror();
+    return &sigaction;
   }();
   return system;
 }
