@@ -2,15 +2,46 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "curand_api.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
+#include "runtime/cuda/libraries/rand/mtgp.h"
 #include "runtime/cuda/libraries/rand/poisson.h"
 #include "runtime/cuda/libraries/rand/quasi.h"
 #include "runtime/cuda/libraries/rand/sequences.h"
 
+namespace ptx2cpu::curand {
+
+namespace {
+
+using libraries::RandomEngine;
+
+// A generator's engines by order: LEGACY and SEEDED have others in some. The order DYNAMIC is the usual one.
+struct EngineRow {
+  curandRngType_t type;
+  RandomEngine usual, legacy;
+  std::optional<RandomEngine> seeded = std::nullopt;
+  bool has_dynamic = true;
+};
+constexpr EngineRow kEngines[] = {
+    {CURAND_RNG_PSEUDO_DEFAULT, RandomEngine::kXorwow, RandomEngine::kXorwow, RandomEngine::kXorwowSeeded},
+    {CURAND_RNG_PSEUDO_XORWOW, RandomEngine::kXorwow, RandomEngine::kXorwow, RandomEngine::kXorwowSeeded},
+    {CURAND_RNG_PSEUDO_MRG32K3A, RandomEngine::kMrg32k3a, RandomEngine::kMrg32k3aLegacy},
+    {CURAND_RNG_PSEUDO_MTGP32, RandomEngine::kMtgp, RandomEngine::kMtgpLegacy},
+    {CURAND_RNG_PSEUDO_PHILOX4_32_10, RandomEngine::kPhilox, RandomEngine::kPhilox},
+    {CURAND_RNG_PSEUDO_MT19937, RandomEngine::kTwister, RandomEngine::kTwister, std::nullopt, false},
+    {CURAND_RNG_QUASI_DEFAULT, RandomEngine::kSobol32, RandomEngine::kSobol32},
+    {CURAND_RNG_QUASI_SOBOL32, RandomEngine::kSobol32, RandomEngine::kSobol32},
+    {CURAND_RNG_QUASI_SOBOL64, RandomEngine::kSobol64, RandomEngine::kSobol64}};
+
+}  // namespace
+
+}  // namespace ptx2cpu::curand
+
 // Work that is queued keeps the sequences that it draws from.
 struct ptx2cpu::cuda::curandGenerator_st {
+  const ptx2cpu::curand::EngineRow* row = nullptr;
   ptx2cpu::libraries::RandomEngine engine = {};
   bool on_host = false;
   uint64_t seed = 0, offset = 0;
@@ -25,7 +56,6 @@ namespace ptx2cpu::curand {
 
 namespace {
 
-using libraries::RandomEngine;
 using libraries::RandomSequences;
 
 bool IsQuasi(RandomEngine engine) {
@@ -43,41 +73,32 @@ std::shared_ptr<RandomSequences> SequencesOf(const curandGenerator_st& generator
   return libraries::MakeSobol(bits, generator.dimensions, generator.offset);
 }
 
+bool HasOffset(RandomEngine engine) {
+  return engine != RandomEngine::kTwister && engine != RandomEngine::kMtgp &&
+         engine != RandomEngine::kMtgpLegacy;
+}
+
+curandStatus_t Refuse(const char* why) {
+  std::fprintf(stderr, "ptx2cpu: curandCreateGenerator: %s: returns CURAND_STATUS_TYPE_ERROR\n", why);
+  return CURAND_STATUS_TYPE_ERROR;
+}
+
 curandStatus_t Create(curandGenerator_t* generator, curandRngType_t type, bool on_host) {
-  struct TypeRow {
-    curandRngType_t type;
-    RandomEngine engine;
-  };
-  constexpr TypeRow kTypes[] = {{CURAND_RNG_PSEUDO_DEFAULT, RandomEngine::kXorwow},
-                                {CURAND_RNG_PSEUDO_XORWOW, RandomEngine::kXorwow},
-                                {CURAND_RNG_PSEUDO_MRG32K3A, RandomEngine::kMrg32k3a},
-                                {CURAND_RNG_PSEUDO_PHILOX4_32_10, RandomEngine::kPhilox},
-                                {CURAND_RNG_PSEUDO_MT19937, RandomEngine::kTwister},
-                                {CURAND_RNG_QUASI_DEFAULT, RandomEngine::kSobol32},
-                                {CURAND_RNG_QUASI_SOBOL32, RandomEngine::kSobol32},
-                                {CURAND_RNG_QUASI_SOBOL64, RandomEngine::kSobol64}};
-  struct RefusedRow {
-    curandRngType_t type;
-    const char* name;
-  };
-  constexpr RefusedRow kRefused[] = {
-      {CURAND_RNG_PSEUDO_MTGP32, "CURAND_RNG_PSEUDO_MTGP32"},
-      {CURAND_RNG_QUASI_SCRAMBLED_SOBOL32, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL32"},
-      {CURAND_RNG_QUASI_SCRAMBLED_SOBOL64, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL64"}};
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
-  const auto row = std::ranges::find(kTypes, type, &TypeRow::type);
-  if (row == std::end(kTypes)) {
-    const auto refused = std::ranges::find(kRefused, type, &RefusedRow::type);
-    if (refused != std::end(kRefused)) {
-      std::fprintf(stderr,
-                   "ptx2cpu: curandCreateGenerator: %s is not supported, since its parameters are tables of "
-                   "others: returns CURAND_STATUS_TYPE_ERROR\n",
-                   refused->name);
-    }
-    return CURAND_STATUS_TYPE_ERROR;
+  if (type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL32 || type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL64) {
+    return Refuse(
+        "CURAND_RNG_QUASI_SCRAMBLED_SOBOL32 and CURAND_RNG_QUASI_SCRAMBLED_SOBOL64 are not supported, since "
+        "their random matrices are a table of another library");
+  }
+  const auto row = std::ranges::find(kEngines, type, &EngineRow::type);
+  if (row == std::end(kEngines)) return CURAND_STATUS_TYPE_ERROR;
+  if (row->usual == RandomEngine::kMtgp && libraries::KnownMtgpParameters() == nullptr) {
+    return Refuse(
+        "CURAND_RNG_PSEUDO_MTGP32 needs the table of its parameters: curand_mtgp32dc_p_11213.h of a CUDA "
+        "toolkit (CUDA_HOME, /usr/local/cuda), or a file with the authors' table that PTX2CPU_MTGP32 names");
   }
   if (libraries::Begin() != CUDA_SUCCESS) return CURAND_STATUS_INITIALIZATION_FAILED;
-  *generator = new curandGenerator_st{.engine = row->engine, .on_host = on_host};
+  *generator = new curandGenerator_st{.row = &*row, .engine = row->usual, .on_host = on_host};
   return CURAND_STATUS_SUCCESS;
 }
 
@@ -140,29 +161,35 @@ curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, u
 }
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
-  if (generator->engine == RandomEngine::kTwister) return CURAND_STATUS_TYPE_ERROR;
+  if (!HasOffset(generator->engine)) return CURAND_STATUS_TYPE_ERROR;
   generator->offset = offset;
   generator->sequences = nullptr;
   return CURAND_STATUS_SUCCESS;
 }
-// The order of BEST, DEFAULT and DYNAMIC is one; LEGACY differs for MRG32k3a alone. Only XORWOW has SEEDED.
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
   if (IsQuasi(generator->engine))
     return order == CURAND_ORDERING_QUASI_DEFAULT ? CURAND_STATUS_SUCCESS : CURAND_STATUS_OUT_OF_RANGE;
-  if (order < CURAND_ORDERING_PSEUDO_BEST || order > CURAND_ORDERING_PSEUDO_DYNAMIC)
-    return CURAND_STATUS_OUT_OF_RANGE;
-  if (generator->engine == RandomEngine::kTwister && order == CURAND_ORDERING_PSEUDO_DYNAMIC)
-    return CURAND_STATUS_OUT_OF_RANGE;
-  const bool seeded = order == CURAND_ORDERING_PSEUDO_SEEDED;
-  if (generator->engine == RandomEngine::kXorwow || generator->engine == RandomEngine::kXorwowSeeded)
-    generator->engine = seeded ? RandomEngine::kXorwowSeeded : RandomEngine::kXorwow;
-  else if (seeded)
-    return CURAND_STATUS_OUT_OF_RANGE;
-  if (generator->engine == RandomEngine::kMrg32k3a || generator->engine == RandomEngine::kMrg32k3aLegacy) {
-    generator->engine =
-        order == CURAND_ORDERING_PSEUDO_LEGACY ? RandomEngine::kMrg32k3aLegacy : RandomEngine::kMrg32k3a;
+  const EngineRow& row = *generator->row;
+  RandomEngine engine = row.usual;
+  switch (order) {
+    case CURAND_ORDERING_PSEUDO_BEST:
+    case CURAND_ORDERING_PSEUDO_DEFAULT:
+      break;
+    case CURAND_ORDERING_PSEUDO_LEGACY:
+      engine = row.legacy;
+      break;
+    case CURAND_ORDERING_PSEUDO_SEEDED:
+      if (!row.seeded) return CURAND_STATUS_OUT_OF_RANGE;
+      engine = *row.seeded;
+      break;
+    case CURAND_ORDERING_PSEUDO_DYNAMIC:
+      if (!row.has_dynamic) return CURAND_STATUS_OUT_OF_RANGE;
+      break;
+    default:
+      return CURAND_STATUS_OUT_OF_RANGE;
   }
+  generator->engine = engine;
   generator->sequences = nullptr;
   return CURAND_STATUS_SUCCESS;
 }

@@ -10,6 +10,7 @@
 
 #include "runtime/cuda/libraries/core/parallel.h"
 #include "runtime/cuda/libraries/rand/engines.h"
+#include "runtime/cuda/libraries/rand/mtgp.h"
 #include "runtime/cuda/libraries/rand/poisson.h"
 #include "runtime/cuda/libraries/rand/twister.h"
 
@@ -217,6 +218,9 @@ std::unique_ptr<RandomSequences> MakeSequences(RandomEngine engine, uint64_t see
                                                     first, static_cast<int64_t>(offset % 4));
   }
   if (engine == RandomEngine::kTwister) return MakeTwister(static_cast<uint32_t>(seed));
+  if (engine == RandomEngine::kMtgp) return MakeMtgp(*KnownMtgpParameters(), kMtgpSequences, seed);
+  if (engine == RandomEngine::kMtgpLegacy)
+    return MakeMtgp(*KnownMtgpParameters(), kLegacyMtgpSequences, seed);
   if (engine == RandomEngine::kXorwow || engine == RandomEngine::kXorwowSeeded) {
     const auto [skip, first] = split(Xorwow::kSequences, 1);
     const auto make = engine == RandomEngine::kXorwow ? XorwowSequences : SeededXorwowSequences;

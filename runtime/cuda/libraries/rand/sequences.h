@@ -17,6 +17,8 @@ enum class RandomEngine : uint8_t {
   kMrg32k3aLegacy,
   kPhilox,
   kTwister,
+  kMtgp,
+  kMtgpLegacy,
   kSobol32,
   kSobol64
 };
@@ -37,7 +39,8 @@ class RandomSequences {
   virtual void Counts(uint32_t* to, int64_t count, const Poisson& poisson) = 0;
 };
 
-// From the number `offset` of the order on. Not of Sobol engines: quasi.h.
+// From the number `offset` of the order on; twisters have none, and MTGP wants known parameters (mtgp.h). Not
+// of Sobol engines: quasi.h.
 std::unique_ptr<RandomSequences> MakeSequences(RandomEngine engine, uint64_t seed, uint64_t offset);
 
 }  // namespace ptx2cpu::libraries

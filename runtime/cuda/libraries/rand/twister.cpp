@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <vector>
 
 #include "runtime/cuda/libraries/core/parallel.h"
-#include "runtime/cuda/libraries/rand/poisson.h"
-#include "runtime/cuda/libraries/rand/quantile.h"
+#include "runtime/cuda/libraries/rand/one_word.h"
 #include "runtime/cuda/libraries/rand/twister_jump.h"
 
 namespace ptx2cpu::libraries {
@@ -45,32 +43,25 @@ uint32_t Tempered(uint32_t word) {
   word ^= word << 15 & 0xefc60000u;
   return word ^ word >> 18;
 }
-double Middle(uint32_t word) { return (word + 0.5) * 0x1p-32; }
 
-class Twister final : public RandomSequences {
+class Twister final : public OneWordNumbers<Twister> {
  public:
   explicit Twister(uint32_t seed) : states_{{FirstBlock(seed), 0}} {}
 
-  void Bits(uint32_t* to, int64_t count) override {
-    Fill(to, count, [](uint32_t word) { return word; });
-  }
-  void Uniform(float* to, int64_t count) override {
-    Fill(to, count, [](uint32_t word) { return static_cast<float>(Middle(word)); });
-  }
-  void Uniform(double* to, int64_t count) override { Fill(to, count, Middle); }
-  void Normal(float* to, int64_t count) override {
-    Fill(to, count, [](uint32_t word) { return static_cast<float>(NormalQuantile(Middle(word))); });
-  }
-  void Normal(double* to, int64_t count) override {
-    Fill(to, count, [](uint32_t word) { return NormalQuantile(Middle(word)); });
-  }
-  void Counts(uint32_t* to, int64_t count, const Poisson& poisson) override {
-    if (poisson.has_table()) {
-      return Fill(to, count, [&](uint32_t word) { return poisson.FromTable((word + 1.0) * 0x1p-32); });
-    }
-    Fill(to, count, [&](uint32_t word) {
-      return poisson.FromNormalSingle(static_cast<float>(NormalQuantile(Middle(word))));
+  static float Single(uint32_t word) { return static_cast<float>(Middle(word)); }
+  static double Double(uint32_t word) { return Middle(word); }
+
+  template <typename T, typename Of>
+  void Fill(T* to, int64_t count, const Of& of) {
+    const int64_t end = place_ + count;
+    MakeStates(std::min(kSequences, (end + kInTurn - 1) / kInTurn));
+    ForRanges(std::ssize(states_), 64, [&](int64_t first, int64_t last) {
+      for (int64_t sequence = first; sequence < last; ++sequence) {
+        for (int64_t row = place_ / kRowNumbers; row * kRowNumbers < end; ++row)
+          FillTurn(to, end, row, sequence, of);
+      }
     });
+    place_ = end;
   }
 
  private:
@@ -94,18 +85,6 @@ class Twister final : public RandomSequences {
     }
   }
 
-  template <typename T, typename Of>
-  void Fill(T* to, int64_t count, const Of& of) {
-    const int64_t end = place_ + count;
-    MakeStates(std::min(kSequences, (end + kInTurn - 1) / kInTurn));
-    ForRanges(std::ssize(states_), 64, [&](int64_t first, int64_t last) {
-      for (int64_t sequence = first; sequence < last; ++sequence) {
-        for (int64_t row = place_ / kRowNumbers; row * kRowNumbers < end; ++row)
-          FillTurn(to, end, row, sequence, of);
-      }
-    });
-    place_ = end;
-  }
   template <typename T, typename Of>
   void FillTurn(T* to, int64_t end, int64_t row, int64_t sequence, const Of& of) {
     State& state = states_[sequence];
