@@ -104,3 +104,69 @@ TEST_CASE("curand: means of Poisson distributions are positive and at most 400,0
   CHECK(Curand().Call("curandGeneratePoisson", static_cast<curandGenerator_t>(nullptr), numbers.data(),
                       size_t{2}, 3.0) == CURAND_STATUS_NOT_INITIALIZED);
 }
+
+namespace {
+
+// What curand_discrete reads, as curand_discrete.h declares it.
+struct Discrete {
+  struct Histogram {
+    double *limits, *host_limits;
+    unsigned *others, *host_others;
+    unsigned on_host;
+  };
+  struct Shifted {
+    Histogram *histogram, *host_histogram;
+    unsigned first, length, on_host;
+  };
+  Discrete* self;
+  Shifted *table, *host_table;
+  double deviation, mean;
+  int method;
+  unsigned on_host;
+};
+
+}  // namespace
+
+TEST_CASE("curand: distributions for kernels have the numbers of generators") {
+  for (const double mean : {0.25, 3.5, 1999.0}) {
+    Discrete* distribution = nullptr;
+    REQUIRE(Curand().Call("curandCreatePoissonDistribution", mean, &distribution) == 0);
+    CHECK(distribution->method == 5);
+    const auto words = Twister()->Draw<uint32_t>("curandGenerate", 5000);
+    const auto numbers = Twister()->Draw<uint32_t>("curandGeneratePoisson", 5000, mean);
+    const auto number_of = [&](double u) {
+      const auto cell = static_cast<unsigned>(distribution->table->length * u);
+      const auto& histogram = *distribution->table->histogram;
+      return distribution->table->first + (u < histogram.limits[cell] ? cell : histogram.others[cell]);
+    };
+    for (size_t i = 0; i < words.size(); ++i) REQUIRE(number_of((words[i] + 1.0) * 0x1p-32) == numbers[i]);
+    CHECK(number_of(1) >= distribution->table->first);
+    CHECK(number_of(1) < distribution->table->first + distribution->table->length);
+    CHECK(Curand().Call("curandDestroyDistribution", distribution) == 0);
+  }
+  Discrete* large = nullptr;
+  REQUIRE(Curand().Call("curandCreatePoissonDistribution", 5000.0, &large) == 0);
+  CHECK(large->method == 7);
+  CHECK(large->mean == 5000);
+  CHECK(large->deviation == std::sqrt(5000.0));
+  CHECK(Curand().Call("curandDestroyDistribution", large) == 0);
+}
+
+TEST_CASE("curand: direction numbers beyond the known dimensions are addresses that fault") {
+  const uint32_t(*narrow)[32] = nullptr;
+  const uint64_t(*wide)[64] = nullptr;
+  REQUIRE(Curand().Call("curandGetDirectionVectors32", &narrow, 101) == 0);
+  REQUIRE(Curand().Call("curandGetDirectionVectors64", &wide, 103) == 0);
+  CHECK(narrow[1][1] == 0xc0000000);
+  CHECK(wide[20][0] == 1ULL << 63);
+  void* copy = nullptr;
+  REQUIRE(cudart::cudaMalloc(&copy, 22 * sizeof wide[0]) == cudaSuccess);
+  const auto copied = [&](const void* from, size_t bytes) {
+    return cudart::cudaMemcpy(copy, from, bytes, cudaMemcpyHostToDevice);
+  };
+  CHECK(copied(narrow, 21 * sizeof narrow[0]) == cudaSuccess);
+  CHECK(copied(wide, 21 * sizeof wide[0]) == cudaSuccess);
+  CHECK(copied(narrow, 22 * sizeof narrow[0]) == cudaErrorInvalidValue);
+  CHECK(copied(wide, 22 * sizeof wide[0]) == cudaErrorInvalidValue);
+  CHECK(cudart::cudaFree(copy) == cudaSuccess);
+}

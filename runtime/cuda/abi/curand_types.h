@@ -45,8 +45,13 @@ enum curandOrdering_t : int {
   CURAND_ORDERING_PSEUDO_DYNAMIC = 104,
   CURAND_ORDERING_QUASI_DEFAULT = 201,
 };
-enum curandMethod_t : int {};
-enum curandDirectionVectorSet_t : int {};
+enum curandMethod_t : int { CURAND_M2 = 5, CURAND_DISCRETE_GAUSS = 7 };
+enum curandDirectionVectorSet_t : int {
+  CURAND_DIRECTION_VECTORS_32_JOEKUO6 = 101,
+  CURAND_SCRAMBLED_DIRECTION_VECTORS_32_JOEKUO6 = 102,
+  CURAND_DIRECTION_VECTORS_64_JOEKUO6 = 103,
+  CURAND_SCRAMBLED_DIRECTION_VECTORS_64_JOEKUO6 = 104,
+};
 using curandDirectionVectors32_t = unsigned int[32];
 using curandDirectionVectors64_t = unsigned long long[64];
 

@@ -45,6 +45,13 @@ void Poisson::MakeCells(std::vector<double> probabilities) {
   }
 }
 
+Poisson::Table Poisson::AsTable() const {
+  Table table{first_, {}, {}};
+  for (const Cell& cell : cells_) table.limits.push_back(cell.limit), table.others.push_back(cell.other);
+  table.limits.push_back(0), table.others.push_back(FromTable(1) - first_);
+  return table;
+}
+
 uint32_t Poisson::FromCumulative(double u) const {
   const auto found = std::ranges::lower_bound(cumulative_, u);
   const auto place = std::min<size_t>(found - cumulative_.begin(), cumulative_.size() - 1);

@@ -25,6 +25,14 @@ class Poisson {
     if (cell == cells_.size()) --cell;
     return first_ + (u < cells_[cell].limit ? static_cast<uint32_t>(cell) : cells_[cell].other);
   }
+  // What FromTable looks up, for device code: number first + cell of u, or first + other from the cell's
+  // limit on. A cell more than there are is that of u = 1.
+  struct Table {
+    uint32_t first;
+    std::vector<double> limits;
+    std::vector<uint32_t> others;
+  };
+  Table AsTable() const;
   // The first number whose cumulative probability reaches u.
   uint32_t FromCumulative(double u) const;
   // Of a normal number, computed with doubles or floats.

@@ -1,5 +1,6 @@
 #include "runtime/cuda/libraries/rand/quasi.h"
 
+#include <algorithm>
 #include <bit>
 #include <type_traits>
 #include <vector>
@@ -163,6 +164,13 @@ class Sobol final : public RandomSequences {
 std::unique_ptr<RandomSequences> MakeSobol(int bits, uint32_t dimensions, uint64_t offset) {
   if (bits == 32) return std::make_unique<Sobol<uint32_t>>(dimensions, offset);
   return std::make_unique<Sobol<uint64_t>>(dimensions, offset);
+}
+
+void FillDirections(uint32_t dimension, uint32_t* to) {
+  std::ranges::copy(DirectionsOf<uint32_t>(dimension), to);
+}
+void FillDirections(uint32_t dimension, uint64_t* to) {
+  std::ranges::copy(DirectionsOf<uint64_t>(dimension), to);
 }
 
 }  // namespace ptx2cpu::libraries

@@ -16,4 +16,8 @@ inline constexpr uint32_t kSobolDimensions = 21;
 // multiples of the dimensions.
 std::unique_ptr<RandomSequences> MakeSobol(int bits, uint32_t dimensions, uint64_t offset);
 
+// Writes a dimension's 32 or 64 direction numbers.
+void FillDirections(uint32_t dimension, uint32_t* to);
+void FillDirections(uint32_t dimension, uint64_t* to);
+
 }  // namespace ptx2cpu::libraries
