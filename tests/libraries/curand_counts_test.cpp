@@ -1,4 +1,7 @@
 // cuRAND's Mersenne twister, seeded order and Poisson numbers against those of a GPU (curand.gpu).
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <memory>
 
@@ -152,6 +155,20 @@ TEST_CASE("curand: distributions for kernels have the numbers of generators") {
   CHECK(Curand().Call("curandDestroyDistribution", large) == 0);
 }
 
+namespace {
+
+// Asked of the system, which answers instead of a fault; not through a sanitizer's write.
+bool CanRead(const void* address) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const bool can = syscall(SYS_write, ends[1], address, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return can;
+}
+
+}  // namespace
+
 TEST_CASE("curand: direction numbers beyond the known dimensions are addresses that fault") {
   const uint32_t(*narrow)[32] = nullptr;
   const uint64_t(*wide)[64] = nullptr;
@@ -159,14 +176,8 @@ TEST_CASE("curand: direction numbers beyond the known dimensions are addresses t
   REQUIRE(Curand().Call("curandGetDirectionVectors64", &wide, 103) == 0);
   CHECK(narrow[1][1] == 0xc0000000);
   CHECK(wide[20][0] == 1ULL << 63);
-  void* copy = nullptr;
-  REQUIRE(cudart::cudaMalloc(&copy, 22 * sizeof wide[0]) == cudaSuccess);
-  const auto copied = [&](const void* from, size_t bytes) {
-    return cudart::cudaMemcpy(copy, from, bytes, cudaMemcpyHostToDevice);
-  };
-  CHECK(copied(narrow, 21 * sizeof narrow[0]) == cudaSuccess);
-  CHECK(copied(wide, 21 * sizeof wide[0]) == cudaSuccess);
-  CHECK(copied(narrow, 22 * sizeof narrow[0]) == cudaErrorInvalidValue);
-  CHECK(copied(wide, 22 * sizeof wide[0]) == cudaErrorInvalidValue);
-  CHECK(cudart::cudaFree(copy) == cudaSuccess);
+  CHECK(CanRead(narrow[20]));
+  CHECK(CanRead(wide[20]));
+  CHECK_FALSE(CanRead(narrow[21]));
+  CHECK_FALSE(CanRead(wide[21]));
 }
