@@ -10,7 +10,8 @@
 //                                         store %p, %b
 //
 // The barrier is one of the lanes that are converged here. It is between what may be read and what may
-// be written next: loads may run in any order, and so may stores of equal values. Variables in shared memory
+// be written next, and between what may be written and the fence or atomic by which others learn of it: loads
+// may run in any order, and so may stores of equal values. Variables in shared memory
 // whose address is used for nothing but loads and stores are told apart from each other and from all else:
 // the table of stacks, which every function with a frame reads and writes, is one. Where a function may write
 // before it reads, the barrier is at its entry, and not at each of its calls; what lanes may still have to
@@ -18,12 +19,15 @@
 // count on this and stays as it is.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
 #include "lowering/passes/call_graph.h"
+#include "lowering/passes/racing_accesses.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -32,12 +36,15 @@ using ir::Effect;
 using ir::Opcode;
 
 // Every program of GCC's has the table of its warps' stacks.
-constexpr std::string_view kStacks = "__nvptx_stacks";
+// And that of how they run: as one thread, or lane by lane.
+constexpr std::string_view kStacks = "__nvptx_stacks", kUniform = "__nvptx_uni";
 
-bool RunsUniformLanes(const ir::Module& module) {
-  return std::ranges::any_of(module.variables, [](const ir::Variable& variable) {
-    return variable.space == ir::Space::kShared && variable.name == kStacks;
+std::optional<uint32_t> FindShared(const ir::Module& module, std::string_view name) {
+  const auto found = std::ranges::find_if(module.variables, [&](const ir::Variable& variable) {
+    return variable.space == ir::Space::kShared && variable.name == name;
   });
+  if (found == module.variables.end()) return std::nullopt;
+  return static_cast<uint32_t>(found - module.variables.begin());
 }
 
 bool IsShared(const ir::Inst& inst) {
@@ -59,13 +66,15 @@ bool Joins(const ir::Inst& inst) { return ir::IsBarrier(inst.op) || ir::IsCollec
 // Parts of memory: a bit for each variable that is accessed by its name only, the first one for all else.
 using Parts = uint64_t;
 constexpr Parts kElsewhere = 1, kAnywhere = ~Parts{0};
+// Not a part: what some lane may still have to store, of which others must not learn before.
+constexpr Parts kStored = Parts{1} << 63;
 
 // Which variables are accessed by their names only, and what each access of a function concerns.
 class NamedVariables {
  public:
   explicit NamedVariables(const ir::Module& module) : bits_(module.variables.size(), kElsewhere) {
     Parts next = 2;
-    for (size_t n = 0; n < bits_.size() && next != 0; ++n) {
+    for (size_t n = 0; n < bits_.size() && next != kStored; ++n) {
       const ir::Variable& variable = module.variables[n];
       // Arrays whose size the launch gives begin at one address.
       const bool is_apart = variable.size != 0 && variable.linkage != ir::Variable::Linkage::kExtern;
@@ -188,6 +197,40 @@ class StepKeeper {
     return kElsewhere;
   }
 
+  bool IsDeclared(const ir::Inst& call) const {
+    return call.op == Opcode::kCall && module_.functions[call.attrs.index].is_declaration;
+  }
+  // Whether all lanes must have come before it.
+  bool Waits(const ir::Inst& inst, Parts pending) const {
+    if (IsDeclared(inst)) return pending != 0;
+    // Fences and atomics are what others learn from.
+    const Parts stores = ir::Info(inst.op).effect == Effect::kMemory ? kStored : 0;
+    return Writes(inst) && (pending & (PartOf(inst) | stores)) != 0;
+  }
+
+  // The block that an instruction under a predicate is alone in: for one lane of the warp, mostly. The lanes
+  // that it needs wait in front of the branch around it.
+  std::optional<ir::BlockId> GuardedAfter(ir::BlockId block) const {
+    const auto edges = f_.successors(block);
+    if (edges.size() != 2) return std::nullopt;
+    for (size_t n = 0; n < 2; ++n) {
+      const ir::BlockId guarded = edges[n].to;
+      const auto after = f_.successors(guarded);
+      if (predecessors_[guarded.index].size() == 1 && after.size() == 1 && after[0].to == edges[1 - n].to)
+        return guarded;
+    }
+    return std::nullopt;
+  }
+  bool GuardedWaits(ir::BlockId block, Parts pending) const {
+    const auto guarded = GuardedAfter(block);
+    if (!guarded) return false;
+    for (const ir::InstId id : f_.at_block(*guarded).insts) {
+      if (Joins(f_.at_inst(id)) || IsCall(f_.at_inst(id))) return false;
+      if (Waits(f_.at_inst(id), pending)) return true;
+    }
+    return false;
+  }
+
   // `pending`: what some lane may still have to read that comes before. Calls `place` for each position that
   // needs a barrier.
   template <typename Place>
@@ -195,18 +238,19 @@ class StepKeeper {
     const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
     for (size_t i = 0; i < insts.size(); ++i) {
       const ir::Inst& inst = f_.at_inst(insts[i]);
-      const bool declared = inst.op == Opcode::kCall && module_.functions[inst.attrs.index].is_declaration;
       if (Joins(inst)) pending = 0;
-      if (declared ? pending != 0 : Writes(inst) && (pending & PartOf(inst)) != 0) {
+      if (Waits(inst, pending) || (i + 1 == insts.size() && GuardedWaits(block, pending))) {
         place(i);
         pending = 0;
       }
       if (IsCall(inst)) {
-        const AfterCall after =
-            declared || inst.op == Opcode::kCallIndirect ? AfterCall{} : after_calls_[inst.attrs.index];
+        const AfterCall after = IsDeclared(inst) || inst.op == Opcode::kCallIndirect
+                                    ? AfterCall{}
+                                    : after_calls_[inst.attrs.index];
         pending = after.own | (pending & after.kept);
-      } else if (Reads(inst)) {
-        pending |= PartOf(inst);
+      } else {
+        if (Reads(inst)) pending |= PartOf(inst);
+        if (inst.op == Opcode::kStore && Writes(inst) && PartOf(inst) == kElsewhere) pending |= kStored;
       }
     }
     return pending;
@@ -224,7 +268,11 @@ class StepKeeper {
 }  // namespace
 
 Status KeepLanesInStep(ir::Module& module, const PassOptions&) {
-  if (!RunsUniformLanes(module)) return {};
+  if (!FindShared(module, kStacks)) return {};
+  const std::optional<uint32_t> uniform = FindShared(module, kUniform);
+  for (ir::Function& f : module.functions) {
+    if (uniform && !f.is_declaration) PerformRacingAccessesOnce(f, *uniform);
+  }
   NamedVariables named(module);
   std::vector<AfterCall> after_calls(module.functions.size());
   for (uint32_t n : CallGraph(module).order()) {
