@@ -54,7 +54,7 @@ Status KernelCode::Begin(const Wanted& wanted) {
       return {};
     }
   }
-  from_cache_ = TRY(module_.Provide(name_, {.many_blocks = wanted.many_blocks}, any_));
+  from_cache_ = TRY(module_.Provide(name_, {.many_blocks = wanted.many_blocks, .stop = wanted.stop}, any_));
   return {};
 }
 

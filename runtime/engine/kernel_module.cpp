@@ -10,6 +10,7 @@
 
 #include "lowering/load/kernel_loader.h"
 #include "ptx-parser/fatbin/fatbin.h"
+#include "runtime/engine/ahead.h"
 #include "runtime/engine/background.h"
 #include "runtime/engine/code_reports.h"
 #include "runtime/engine/compiler.h"
@@ -59,6 +60,7 @@ struct KernelModule::State {
   lowering::KernelLoader loader;
   std::string name;
   std::vector<std::string> kernels;
+  std::optional<Ahead> ahead;  // of `kernels`
 
   Once<lowering::DeclaredVariables> variables;
   Once<bool> declared;
@@ -104,6 +106,7 @@ KernelModule::KernelModule(std::vector<PtxText> texts, ModuleOptions options)
       if (known.insert(kernel).second) state_->kernels.push_back(std::move(kernel));
     }
   }
+  state_->ahead.emplace(state_->kernels.size(), options.ahead_from);
 }
 
 KernelModule::~KernelModule() {
@@ -163,9 +166,9 @@ Status KernelModule::Check() {
   return Caught([&] { return state_->facts.Check(); });
 }
 
-Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel,
-                                                                std::optional<Dim3> first_block,
-                                                                uint64_t blocks) {
+Result<std::shared_ptr<const KernelCode>> KernelModule::CompileOnce(std::string_view kernel,
+                                                                    const KernelCode::Wanted& wanted,
+                                                                    double& milliseconds) {
   State& s = *state_;
   Once<std::unique_ptr<KernelCode>>* once = nullptr;
   {
@@ -176,16 +179,40 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
           s.codes.emplace(std::string(kernel), std::make_unique<Once<std::unique_ptr<KernelCode>>>()).first;
     once = found->second.get();
   }
+  milliseconds = 0;
   const auto& result = once->Get([&]() -> Result<std::unique_ptr<KernelCode>> {
     const auto start = Clock::now();
     auto code = std::make_unique<KernelCode>(*this, std::string(kernel));
-    TRY_STATUS(code->Begin({.block = first_block, .many_blocks = AreMany(blocks)}));
+    TRY_STATUS(code->Begin(wanted));
     RegisterLaunchable();
-    code->milliseconds_ = MillisecondsSince(start);
+    code->milliseconds_ = milliseconds = MillisecondsSince(start);
     return code;
   });
   if (!result) return Fail(result.error());
   return std::shared_ptr<const KernelCode>(shared_from_this(), result->get());
+}
+
+Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel,
+                                                                std::optional<Dim3> first_block,
+                                                                uint64_t blocks) {
+  double milliseconds = 0;
+  auto code = CompileOnce(kernel, {.block = first_block, .many_blocks = AreMany(blocks)}, milliseconds);
+  if (code && first_block) CompileAhead(kernel, milliseconds, *first_block, blocks);
+  return code;
+}
+
+// On a processor that is idle, as most are while a program waits for code.
+void KernelModule::CompileAhead(std::string_view kernel, double milliseconds, Dim3 block, uint64_t blocks) {
+  State& s = *state_;
+  if (UsableProcessors() == 1) return;
+  const auto place = std::ranges::find(s.kernels, kernel) - s.kernels.begin();
+  const std::optional<size_t> next = s.ahead->AfterUse(static_cast<size_t>(place), milliseconds);
+  if (!next) return;
+  RunLater([this, block, blocks, &name = s.kernels[*next]](const std::atomic<bool>& stop) {
+    double unused = 0;
+    static_cast<void>(
+        CompileOnce(name, {.block = block, .many_blocks = AreMany(blocks), .stop = &stop}, unused));
+  });
 }
 
 Result<KernelDeclaration> KernelModule::Declaration(std::string_view kernel) {
@@ -218,8 +245,12 @@ Result<bool> KernelModule::Provide(const std::string& kernel, const KernelCode::
 Result<bool> KernelModule::ProvideHere(const std::string& kernel, const KernelCode::Wanted& wanted,
                                        CodeSlot& slot) {
   State& s = *state_;
-  CompileRequest request{
-      .kernel = kernel, .block = wanted.block, .quick_allowed = true, .many_blocks = wanted.many_blocks};
+  CompileRequest request{.kernel = kernel,
+                         .block = wanted.block,
+                         .quick_allowed = true,
+                         .many_blocks = wanted.many_blocks,
+                         .show_progress = wanted.stop == nullptr,
+                         .stop = wanted.stop};
   if (wanted.notes) request.alignment = lowering::AlignmentChecks::kNoted;
   CompiledImage compiled = TRY(s.compiler.Compile(request));
   if (!compiled.image) return compiled.from_cache;

@@ -90,6 +90,7 @@ class KernelCode {
     std::optional<Dim3> block = {};  // any shape
     bool notes = false;              // of misaligned accesses, whatever the parameters are
     bool many_blocks = false;
+    const std::atomic<bool>* stop = nullptr;  // set: in the background, until the flag is
   };
   Status Begin(const Wanted& wanted);
   Result<const ptx2cpu_kernel*> ForAnyShape(bool many_blocks) const;
@@ -166,6 +167,12 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
  private:
   friend class KernelCode;
   KernelModule(std::vector<PtxText> texts, ModuleOptions options);
+  // `milliseconds`: what this call has compiled for.
+  Result<std::shared_ptr<const KernelCode>> CompileOnce(std::string_view kernel,
+                                                        const KernelCode::Wanted& wanted,
+                                                        double& milliseconds);
+  // Kernels that launches may need next, for blocks of this shape.
+  void CompileAhead(std::string_view kernel, double milliseconds, Dim3 block, uint64_t blocks);
   void RegisterLaunchable();  // kernels whose address compiled code contains
   // For as many blocks, quick code may take long for each: the launch soon runs better code.
   static bool AreMany(uint64_t blocks);

@@ -32,6 +32,9 @@ struct ModuleOptions {
   // Of vectors: about a fifteenth of a second or more at -O3 (0.03 to 0.06 ms each, measured by
   // tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or more).
   size_t quick_from = 2000;
+  // Milliseconds: once the second kernel took longer, others are compiled before launches need them
+  // (ahead.h).
+  double ahead_from = 200;
 
   // Code for launches in other orders (LaunchOptions::order): lanes run one by one and yield before accesses.
   // One code for each kernel, whatever comes when.
