@@ -61,6 +61,7 @@ TEST_CASE("libraries: a bad address is the context's sticky error, in small and 
     });
     CHECK(error == cudaErrorIllegalAddress);
     CHECK(text.find("cublasSaxpy_v2: bad address 0x") != std::string::npos);
+    CHECK(Cublas().Call("cublasDestroy_v2", handle) == 0);
     REQUIRE(cudart::cudaDeviceReset() == cudaSuccess);  // later tests begin a context of their own
   }
 }

@@ -29,11 +29,19 @@ using Function = int64_t (*)(double, double, double, double, int64_t, int64_t, i
                              int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
 // Words and doubles in the order of each kind: where they lie does not depend on the order of both.
-int64_t Invoke(void* function, const int64_t (&w)[kMaxWords], const double (&d)[4]) {
+__attribute__((no_sanitize("function"))) int64_t Invoke(void* function, const int64_t (&w)[kMaxWords],
+                                                        const double (&d)[4]) {
   return reinterpret_cast<Function>(function)(d[0], d[1], d[2], d[3], w[0], w[1], w[2], w[3], w[4], w[5],
                                               w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14],
                                               w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23],
                                               w[24], w[25], w[26], w[27], w[28], w[29], w[30], w[31]);
+}
+
+// A function of the runtime that returns a status. Its type is of a header that is not here: the same call,
+// but not the same C++ type.
+template <typename... Args>
+__attribute__((no_sanitize("function"))) int Status(void* function, Args... arguments) {
+  return reinterpret_cast<int (*)(Args...)>(function)(arguments...);
 }
 
 double FloatInRegister(float value) {
@@ -66,9 +74,9 @@ std::byte* Machine::Allocate(bool on_host, size_t bytes) {
     return host_memory_.back()->data();
   }
   if (device_memory_ == nullptr) {
-    auto allocate = reinterpret_cast<int (*)(void**, size_t)>(Find("cudaMalloc"));
+    void* const allocate = Find("cudaMalloc");
     void* memory = nullptr;
-    if (allocate == nullptr || allocate(&memory, kDeviceBytes) != 0)
+    if (allocate == nullptr || Status(allocate, &memory, kDeviceBytes) != 0)
       throw std::runtime_error("no device memory");
     device_memory_ = static_cast<std::byte*>(memory);
     device_end_ = device_memory_ + kDeviceBytes;
@@ -84,8 +92,10 @@ void Machine::Store(Array& array, const std::vector<std::byte>& contents) {
     std::memcpy(array.address, contents.data(), contents.size());
     return;
   }
-  auto copy = reinterpret_cast<int (*)(void*, const void*, size_t, int)>(Find("cudaMemcpy"));
-  if (copy(array.address, contents.data(), contents.size(), kCopyToDevice) != 0) lost_ = true;
+  const void* const from = contents.data();
+  if (Status(Find("cudaMemcpy"), static_cast<void*>(array.address), from, contents.size(), kCopyToDevice) !=
+      0)
+    lost_ = true;
 }
 
 std::vector<std::byte> Machine::Contents(const Array& array) {
@@ -94,8 +104,10 @@ std::vector<std::byte> Machine::Contents(const Array& array) {
     std::memcpy(contents.data(), array.address, contents.size());
     return contents;
   }
-  auto copy = reinterpret_cast<int (*)(void*, const void*, size_t, int)>(Find("cudaMemcpy"));
-  if (copy(contents.data(), array.address, contents.size(), kCopyToHost) != 0) lost_ = true;
+  const void* const from = array.address;
+  if (Status(Find("cudaMemcpy"), static_cast<void*>(contents.data()), from, contents.size(), kCopyToHost) !=
+      0)
+    lost_ = true;
   return contents;
 }
 
@@ -252,7 +264,7 @@ void Machine::Call(const Words& words) {
     if (words[0] == "wide") answer = std::to_string(result);
     if (words[0] == "text") answer = reinterpret_cast<const char*>(result);
     if (words[0] == "void") answer = "void";
-    const int error = reinterpret_cast<int (*)()>(Find("cudaDeviceSynchronize"))();
+    const int error = Status(Find("cudaDeviceSynchronize"));
     if (error != 0) {
       answer += " cuda:" + std::to_string(error);
       lost_ = true;

@@ -40,6 +40,7 @@ bool MemoryExchange::AdvanceSend(Message& message, Channel& channel) {
   if (!message.begun) {
     if (channel.taken.load() != channel.announced.load()) return false;
     channel.bytes = message.bytes, channel.from = message.operation->send;
+    ReleaseOrder();
     channel.announced.fetch_add(1);
     message.begun = true;
     region_.Ring(peer);
@@ -47,6 +48,7 @@ bool MemoryExchange::AdvanceSend(Message& message, Channel& channel) {
   }
   if (Direct(peer)) {
     message.over = channel.taken.load() == channel.announced.load();
+    if (message.over) AcquireOrder();
     return message.over;
   }
   const size_t room = Channel::kRing - (channel.written.load() - channel.read.load());
@@ -65,6 +67,7 @@ bool MemoryExchange::AdvanceReceive(Message& message, Channel& channel) {
   auto* const to = static_cast<std::byte*>(message.operation->receive);
   if (!message.begun) {
     if (channel.taken.load() == channel.announced.load()) return false;
+    AcquireOrder();
     message.begun = true;
     message.mismatch = channel.bytes != message.bytes;
     return true;
@@ -80,7 +83,10 @@ bool MemoryExchange::AdvanceReceive(Message& message, Channel& channel) {
   }
   message.done += bytes;
   message.over = message.done == message.bytes;
-  if (message.over) channel.taken.fetch_add(1);
+  if (message.over) {
+    ReleaseOrder();
+    channel.taken.fetch_add(1);
+  }
   if (bytes != 0 || message.over) region_.Ring(peer);
   return bytes != 0 || message.over;
 }

@@ -29,26 +29,27 @@ void SharedWake(std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Ranks of one process map the region each at an address of its own, so that ThreadSanitizer does not see
-// that a barrier orders their accesses to each other's buffers.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-extern "C" void __tsan_acquire(void* address);
-extern "C" void __tsan_release(void* address);
-constexpr char kAllBarriers = 0;  // its address is what they have in common
-void LeaveBefore() { __tsan_release(const_cast<char*>(&kAllBarriers)); }
-void EnterAfter() { __tsan_acquire(const_cast<char*>(&kAllBarriers)); }
-#define PTX2CPU_BARRIERS_ARE_SHOWN
-#endif
-#endif
-#ifndef PTX2CPU_BARRIERS_ARE_SHOWN
-void LeaveBefore() {}
-void EnterAfter() {}
-#endif
-
 size_t RoundUp(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 }  // namespace
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PTX2CPU_ORDER_IS_SHOWN
+#endif
+#endif
+#ifdef PTX2CPU_ORDER_IS_SHOWN
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+namespace {
+constexpr char kOrder = 0;  // its address is what all ranks have in common
+}  // namespace
+void ReleaseOrder() { __tsan_release(const_cast<char*>(&kOrder)); }
+void AcquireOrder() { __tsan_acquire(const_cast<char*>(&kOrder)); }
+#else
+void ReleaseOrder() {}
+void AcquireOrder() {}
+#endif
 
 uint64_t ProcessNumber() {
   static const uint64_t random = [] {
@@ -180,19 +181,19 @@ bool Region::AwaitAll() {
 
 bool Region::Barrier() {
   if (aborted()) return false;
-  LeaveBefore();
+  ReleaseOrder();
   const uint32_t generation = head_->generation.load();
   if (head_->arrived.fetch_add(1) + 1 == static_cast<uint32_t>(ranks_)) {
     head_->arrived.store(0);
     head_->generation.fetch_add(1);
     SharedWake(head_->generation);
-    EnterAfter();
+    AcquireOrder();
     return true;
   }
   const bool all_came = Await(
       head_->generation, [&] { return head_->generation.load() != generation; },
       [this] { return SomeoneGone(); });
-  if (all_came) EnterAfter();
+  if (all_came) AcquireOrder();
   return all_came;
 }
 

@@ -49,6 +49,12 @@ struct RankPart {
 // A random number of this process.
 uint64_t ProcessNumber();
 
+// Ranks of one process map the region each at an address of its own, so that ThreadSanitizer does not see
+// that words in it order their accesses to each other's buffers. Before a word is written that others wait
+// for, and after it has been read; for ThreadSanitizer only.
+void ReleaseOrder();
+void AcquireOrder();
+
 class Region {
  public:
   static constexpr size_t kStage = 512 * 1024;  // bytes that a rank passes at once
