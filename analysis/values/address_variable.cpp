@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/opcode.h"
+#include "ir/parameters.h"
 
 namespace ptx2cpu::analysis {
 namespace {
@@ -72,6 +73,7 @@ class Solver {
   Origin OriginOf(const ir::Inst& inst) const {
     const auto of = [&](size_t n) { return Of(inst.operands[n]); };
     if (inst.op == Opcode::kSymbol) return {Kind::kOne, {inst.attrs.space, inst.attrs.index}};
+    if (const auto parameter = BeginOfParameter(inst)) return ParameterAt(*parameter);
     if (inst.op == Opcode::kAdd) return Sum(of(0), of(1));
     if (inst.op == Opcode::kSub) return Difference(of(0), of(1));
     if (inst.op == Opcode::kSelect) return Join(of(1), of(2));
@@ -83,6 +85,23 @@ class Solver {
     if (ir::Info(inst.op).effect != ir::Effect::kPure) return {Kind::kNone};
     const auto is_plain = [&](ValueId value) { return Of(value).kind <= Kind::kNone; };
     return std::ranges::all_of(inst.operands, is_plain) ? Origin{Kind::kNone} : Origin{Kind::kAny};
+  }
+
+  // Where the address of a parameter is made: the begin of all of them, or that plus a number.
+  std::optional<uint64_t> BeginOfParameter(const ir::Inst& inst) const {
+    if (inst.op == Opcode::kParamBase) return 0;
+    if (inst.op != Opcode::kAdd) return std::nullopt;
+    const ir::InstId base = f_.at_value(inst.operands[0]).def;
+    if (!base.valid() || f_.at_inst(base).op != Opcode::kParamBase) return std::nullopt;
+    return ir::DistanceInParameters(f_, inst.results[0]);
+  }
+  Origin ParameterAt(uint64_t distance) const {
+    for (uint32_t n = 0; n < f_.params.size(); ++n) {
+      const ir::Param& param = f_.params[n];
+      if (distance >= param.offset && distance - param.offset < param.size)
+        return {Kind::kOne, {ir::Space::kParam, n}};
+    }
+    return {Kind::kAny};
   }
 
   static Origin Sum(const Origin& a, const Origin& b) {

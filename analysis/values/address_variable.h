@@ -11,7 +11,7 @@ namespace ptx2cpu::analysis {
 
 struct VariableRef {
   ir::Space space = ir::Space::kGlobal;
-  uint32_t index = 0;  // of the module's variables, or of the function's locals
+  uint32_t index = 0;  // of the module's variables, or of the function's locals or parameters (kParam)
 
   bool operator==(const VariableRef&) const = default;
 };

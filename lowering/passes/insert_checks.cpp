@@ -18,6 +18,7 @@
 #include "analysis/values/address_variable.h"
 #include "analysis/values/thread_transfer.h"
 #include "ir/build.h"
+#include "ir/parameters.h"
 #include "lowering/passes.h"
 #include "runtime/abi/check.h"
 
@@ -120,12 +121,25 @@ class CheckInserter {
     }
   }
   void CheckPlain(const ir::Inst& inst) {
-    if (inst.attrs.space == ir::Space::kParam) return;
+    if (inst.attrs.space == ir::Space::kParam) return CheckParameter(inst);
     const bool loads = inst.op == Opcode::kLoad;
     const size_t words = loads ? inst.results.size() : inst.operands.size() - 1;
     const uint32_t what = loads ? PTX2CPU_ACCESS_READS | WordBytes(inst.type) : PTX2CPU_ACCESS_WRITES;
     Access(inst.operands[0], what | SpaceWord(inst.attrs.space) | OrderWord(inst),
            Word(static_cast<uint32_t>(ir::Bytes(inst.type) * words)));
+  }
+  // Parameters are read only, and always written: only an index can be wrong.
+  void CheckParameter(const ir::Inst& load) {
+    if ((kinds_ & PTX2CPU_CHECKS_MEMORY) == 0 || load.op != Opcode::kLoad) return;
+    const uint64_t bytes = ir::Bytes(load.type) * load.results.size();
+    const auto variable = variables_[load.operands[0].index];
+    const std::optional<uint64_t> distance = ir::DistanceInParameters(*f_, load.operands[0]);
+    if (variable && distance) {
+      const ir::Param& param = f_->params[variable->index];
+      if (*distance >= param.offset && *distance + bytes <= param.offset + uint64_t{param.size}) return;
+    }
+    Access(load.operands[0], PTX2CPU_ACCESS_READS | PTX2CPU_ACCESS_BOUNDS_ONLY,
+           Word(static_cast<uint32_t>(bytes)));
   }
   void CheckAtomic(const ir::Inst& inst) {
     Access(inst.operands[0],
@@ -179,6 +193,10 @@ class CheckInserter {
     const bool is_generic = space == PTX2CPU_SPACE_REAL;
     if (size == 0 || !is_aligned || !(is_same_space || is_generic)) return {Long(0), Long(0)};
     ir::Builder build{*f_, block_, at_};
+    if (variable->space == ir::Space::kParam) {
+      const ValueId offset = Long(f_->params[variable->index].offset);
+      return {build.Binary(Opcode::kAdd, Type::kI64, build.ParamBase(), offset), Long(size)};
+    }
     ValueId base = build.Symbol(variable->space, variable->index);
     if (is_generic && (variable->space == ir::Space::kShared || variable->space == ir::Space::kLocal)) {
       ir::Attrs attrs;
@@ -189,6 +207,7 @@ class CheckInserter {
   }
   std::pair<uint64_t, uint64_t> SizeOf(const analysis::VariableRef& ref) const {
     if (ref.space == ir::Space::kLocal) return {f_->locals[ref.index].size, f_->locals[ref.index].align};
+    if (ref.space == ir::Space::kParam) return {f_->params[ref.index].size, f_->params[ref.index].align};
     const ir::Variable& variable = module_.variables[ref.index];
     return {variable.linkage == ir::Variable::Linkage::kExtern ? 0 : variable.size, variable.align};
   }

@@ -17,6 +17,7 @@
 
 #include "analysis/memory/barrier_intervals.h"
 #include "ir/build.h"
+#include "ir/parameters.h"
 #include "lowering/passes.h"
 #include "runtime/abi/check.h"
 
@@ -105,25 +106,9 @@ class Origins {
   }
 
   uint64_t OfParameter(const ir::Inst& load) const {
-    const std::optional<uint64_t> offset = OffsetOf(load.operands[0]);
+    const std::optional<uint64_t> offset = ir::DistanceInParameters(f_, load.operands[0]);
     if (!offset || *offset % 8 != 0 || load.results.size() != 1 || *offset / 8 >= kWords) return kAnywhere;
     return uint64_t{1} << *offset / 8;
-  }
-
-  // Of an address in the parameters.
-  std::optional<uint64_t> OffsetOf(ValueId address) const {
-    uint64_t offset = 0;
-    for (;;) {
-      const ir::InstId def = f_.at_value(address).def;
-      if (!def.valid()) return std::nullopt;
-      const ir::Inst& inst = f_.at_inst(def);
-      if (inst.op == Opcode::kParamBase) return offset;
-      if (inst.op != Opcode::kAdd) return std::nullopt;
-      const ir::InstId number = f_.at_value(inst.operands[1]).def;
-      if (!number.valid() || f_.at_inst(number).op != Opcode::kConst) return std::nullopt;
-      offset += f_.at_inst(number).attrs.bits;
-      address = inst.operands[0];
-    }
   }
 
   const ir::Function& f_;

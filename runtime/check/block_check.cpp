@@ -73,7 +73,7 @@ void BlockCheck::Remember(const Accesses& accesses, const MemoryRange& range) {
   const uint32_t align = std::min(accesses.bytes, 16u);
   const bool is_aligned = std::has_single_bit(align) && (accesses.form & PTX2CPU_ACCESS_ASYNC) == 0;
   const int shift = is_aligned ? std::countr_zero(align) : 0;
-  if (range.base % (uint64_t{1} << shift) != 0) return;
+  if (range.pitch != 0 || range.base % (uint64_t{1} << shift) != 0) return;
   ranges_[accesses.range] = {range.base, ((range.bytes - accesses.bytes) >> shift) + 1};
 }
 

@@ -12,6 +12,8 @@ namespace ptx2cpu::rt::check {
 struct MemoryRange {
   uintptr_t base = 0;
   size_t bytes = 0;
+  size_t pitch = 0,
+         width = 0;  // of rows, where the allocation has them: of each `pitch` bytes the first `width`
 };
 
 struct MemorySource {

@@ -1,4 +1,5 @@
 // Where the bytes of an access are, and whether they are all inside what the program allocated.
+#include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -27,8 +28,12 @@ thread_local Recent recent[4];
 thread_local uint32_t next_recent = 0;
 
 bool Holds(const MemoryRange& range, uint64_t address, uint64_t bytes) {
-  return address - range.base < range.bytes && bytes <= range.bytes - (address - range.base);
+  const uint64_t at = address - range.base;
+  const bool inside = at < range.bytes && bytes <= range.bytes - at;
+  return inside && (range.pitch == 0 || at % range.pitch + bytes <= range.width);
 }
+
+MemoryRange RangeOf(const uint8_t* base, size_t bytes) { return {reinterpret_cast<uintptr_t>(base), bytes}; }
 
 bool Inside(const uint8_t* base, uint64_t extent, uint64_t address) {
   return base != nullptr && address - reinterpret_cast<uint64_t>(base) < extent;
@@ -68,11 +73,16 @@ Target InWindow(Target::Memory memory, const uint8_t* base, uint64_t extent, uin
 // Parameters, the workspace of grid barriers, blocks of device malloc, allocations of the host.
 bool IsKnown(const LaunchCheck& launch, const AccessSite& site, MemoryRange& holder) {
   const uint64_t address = site.address;
-  if (Inside(site.block.params, launch.parameter_bytes, address) ||
-      Inside(site.block.grid_workspace, PTX2CPU_GRID_WORKSPACE_BYTES, address))
-    return true;
-  if (const auto block = launch.heap->Find(reinterpret_cast<const void*>(address)))
-    return Holds({reinterpret_cast<uintptr_t>(block->base), block->bytes}, address, site.bytes);
+  const ptx2cpu_block& block = site.block;
+  const std::array windows = {RangeOf(block.params, launch.parameter_bytes),
+                              RangeOf(block.grid_workspace, PTX2CPU_GRID_WORKSPACE_BYTES)};
+  for (const MemoryRange& window : windows) {
+    if (window.base == 0 || address - window.base >= window.bytes) continue;  // not where it begins
+    holder = window;
+    return Holds(window, address, site.bytes);
+  }
+  if (const auto found = launch.heap->Find(reinterpret_cast<const void*>(address)))
+    return Holds(RangeOf(reinterpret_cast<const uint8_t*>(found->base), found->bytes), address, site.bytes);
   return InAllocation(address, site.bytes, holder) || (launch.holds && launch.holds(address, site.bytes));
 }
 

@@ -44,6 +44,7 @@ struct Planted {
   Launch launch;
   bool faulty = false;
   std::map<std::string, std::set<uint32_t>> marks;  // lines by error
+  std::vector<std::string> variables;               // of the module
 };
 
 std::string TextOf(const fs::path& path) {
@@ -70,15 +71,21 @@ Launch LaunchOf(const std::string& text) {
 std::vector<Planted> KernelsOf(const std::string& text) {
   std::vector<Planted> kernels;
   std::map<std::string, std::set<uint32_t>> shared;
+  std::vector<std::string> variables;
   std::istringstream lines(text);
   const Launch launch = LaunchOf(text);
   uint32_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
+    if (line.starts_with(".const ") || line.starts_with(".global ")) {
+      const size_t begin = line.rfind(' ') + 1;
+      variables.push_back(line.substr(begin, line.find('[') - begin));
+    }
     if (const size_t at = line.find(".entry "); at != std::string::npos) {
       Planted kernel;
       kernel.name = line.substr(at + 7, line.find('(') - at - 7);
       kernel.launch = launch;
+      kernel.variables = variables;
       kernel.faulty = kernel.name.starts_with("faulty_");
       kernels.push_back(std::move(kernel));
     }
@@ -101,16 +108,25 @@ std::vector<check::Finding> Run(const Program& program, const Planted& planted) 
   if (planted.launch.contents == Contents::kWritten)
     for (uint32_t i = 0; i < planted.launch.bytes; ++i) buffer[i] = static_cast<std::byte>(i);
   if (planted.launch.contents == Contents::kFresh) check::MarkUninitialised(buffer, planted.launch.bytes);
-  const check::MemoryRange range{reinterpret_cast<uintptr_t>(buffer), planted.launch.bytes};
-  check::SetMemorySource({[range](uintptr_t address) -> std::optional<check::MemoryRange> {
-                            if (address - range.base < range.bytes) return range;
+  std::vector<check::MemoryRange> ranges = {{reinterpret_cast<uintptr_t>(buffer), planted.launch.bytes}};
+  for (const std::string& name : planted.variables) {
+    const auto storage = program.Variable(name);
+    REQUIRE(storage);
+    ranges.push_back({reinterpret_cast<uintptr_t>(storage->data()), storage->size()});
+  }
+  check::SetMemorySource({[ranges](uintptr_t address) -> std::optional<check::MemoryRange> {
+                            for (const check::MemoryRange& range : ranges) {
+                              if (address - range.base < range.bytes) return range;
+                            }
                             return std::nullopt;
                           },
                           {},
                           [version = uint64_t{0}]() mutable { return ++version; }});
   check::Findings::Get().Clear();
   Shape shape{{planted.launch.grid, 1, 1}, {planted.launch.block, 1, 1}};
-  const Status status = kernel->Launch(shape, buffer);
+  std::vector<std::byte> parameters(kernel->parameter_bytes(), std::byte{1});
+  std::memcpy(parameters.data(), &buffer, sizeof buffer);
+  const Status status = kernel->LaunchPacked(shape, parameters);
   if (!status && !planted.faulty) FAIL(status.error().Render());
   return check::Findings::Get().All();
 }

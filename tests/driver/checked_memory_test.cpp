@@ -101,3 +101,23 @@ TEST_CASE("errors of the host are in the report files with the call") {
     CHECK(report.str().find(call) != std::string::npos);
   }
 }
+
+TEST_CASE("what lies between the rows of pitched memory is out of bounds") {
+  const std::string text = Ask("pitched_rows", "memory");
+  INFO(text);
+  CHECK(
+      text ==
+      "first: launch 0 wait 0\nlast: launch 0 wait 0\n"
+      "ptx2cpu: check: out-of-bounds: write of 4 bytes at 0x: 256 bytes into row 2 of 256 bytes (pitch 512) "
+      "at 0x, by thread (63,0,0) of block (0,0,0), kernel 'fill'\n    module:7:   st.global.u32 [%a], %r;\n"
+      "beyond: launch 0 wait 0\nptx2cpu: check: 1 errors, found 1 times; 0 suppressed\n");
+  CHECK(Ask("pitched_rows", "sync").find("out-of-bounds") == std::string::npos);
+}
+
+TEST_CASE("memory of the host is in bounds once it is registered") {
+  const std::string text = Ask("host_memory", "memory");
+  INFO(text);
+  CHECK(text.starts_with("ptx2cpu: check: out-of-bounds: write of 4 bytes at 0x, which no allocation holds"));
+  CHECK(text.ends_with(
+      "registered: launch 0 wait 0\nptx2cpu: check: 1 errors, found 64 times; 0 suppressed\n"));
+}

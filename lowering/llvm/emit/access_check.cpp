@@ -14,6 +14,7 @@
 #include <array>
 #include <bit>
 
+#include "ir/parameters.h"
 #include "runtime/abi/abi.h"
 #include "runtime/abi/check.h"
 
@@ -36,6 +37,10 @@ constexpr std::array kWindows = {
 
 // The name of the variable whose address insert-checks has put there.
 std::string NameOfVariable(const FunctionEmitter& e, ir::ValueId base) {
+  if (const auto distance = ir::DistanceInParameters(e.f, base)) {
+    const auto param = std::ranges::find(e.f.params, *distance, &ir::Param::offset);
+    return param == e.f.params.end() ? std::string() : param->name;
+  }
   for (ir::InstId def = e.f.at_value(base).def; def.valid(); def = e.f.at_value(base).def) {
     const ir::Inst& inst = e.f.at_inst(def);
     if (inst.op == ir::Opcode::kSymbol) {

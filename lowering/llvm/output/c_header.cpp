@@ -2,6 +2,8 @@
 // parameters.
 #include <algorithm>
 
+#include "ir/parameters.h"
+#include "ir/parameters.h"
 #include "lowering/llvm/module/kernel_layout.h"
 #include "lowering/llvm/output/object.h"
 
@@ -33,7 +35,7 @@ class PointerParameters {
         if (inst.op != ir::Opcode::kLoad || inst.attrs.space != ir::Space::kParam ||
             !address_[inst.results[0].index])
           continue;
-        if (OffsetOf(inst.operands[0]) == param.offset) return true;
+        if (ir::DistanceInParameters(f_, inst.operands[0]) == param.offset) return true;
       }
     }
     return false;
@@ -99,19 +101,6 @@ class PointerParameters {
       return true;
     }
     return false;
-  }
-
-  // param_base, or param_base + constant
-  uint32_t OffsetOf(ir::ValueId address) const {
-    const ir::Inst& inst = f_.at_inst(f_.at_value(address).def);
-    if (inst.op == ir::Opcode::kParamBase) return 0;
-    if (inst.op != ir::Opcode::kAdd) return ~0u;
-    for (ir::ValueId operand : inst.operands) {
-      const ir::Value& value = f_.at_value(operand);
-      if (value.def.valid() && f_.at_inst(value.def).op == ir::Opcode::kConst)
-        return static_cast<uint32_t>(f_.at_inst(value.def).attrs.bits);
-    }
-    return ~0u;
   }
 
   const ir::Function& f_;

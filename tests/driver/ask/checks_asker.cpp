@@ -81,6 +81,27 @@ void BadFree() {
   std::printf(" second %d\n", cuMemFree_v2(second));
 }
 
+// 64 threads write 256 bytes, the width of a row; then begin 4 bytes into one.
+void PitchedRows() {
+  Begin();
+  CUdeviceptr rows = 0;
+  size_t pitch = 0;
+  if (cuMemAllocPitch_v2(&rows, &pitch, 256, 4, 4) != CUDA_SUCCESS) std::printf("no memory\n");
+  Fill("first", rows);
+  Fill("last", rows + 3 * pitch);
+  Fill("beyond", rows + 2 * pitch + 4);
+  cuMemFree_v2(rows);
+}
+
+// Memory of the host that nothing has made known to the driver, and that a kernel is given.
+void HostMemory() {
+  Begin();
+  static unsigned plain[64], registered[64];
+  Fill("plain", reinterpret_cast<CUdeviceptr>(plain));
+  cuMemHostRegister_v2(registered, sizeof registered, 0);
+  Fill("registered", reinterpret_cast<CUdeviceptr>(registered));
+}
+
 // Freed blocks are kept, but not so that a program has less memory than without checks.
 void ManyFreed() {
   Begin();
@@ -118,10 +139,9 @@ struct Row {
   std::string_view name;
   void (*run)();
 };
-constexpr Row kRows[] = {{"use_after_free", UseAfterFree},
-                         {"bad_free", BadFree},
-                         {"many_freed", ManyFreed},
-                         {"leak", Leak},
+constexpr Row kRows[] = {{"use_after_free", UseAfterFree},  {"bad_free", BadFree},
+                         {"many_freed", ManyFreed},         {"pitched_rows", PitchedRows},
+                         {"host_memory", HostMemory},       {"leak", Leak},
                          {"leak_of_context", LeakOfContext}};
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "runtime/cuda/driver/launch/checked_launch.h"
 
+#include <cinttypes>
+#include <cstdio>
 #include <map>
 #include <mutex>
 #include <set>
@@ -48,9 +50,24 @@ class ModuleVariables {
 };
 
 std::optional<rt::check::MemoryRange> FindMemory(uintptr_t address) {
-  if (const auto range = Allocations::Get().Find(address))
-    return rt::check::MemoryRange{range->base, range->size};
+  if (const auto range = Allocations::Get().Find(address)) {
+    CheckedMemory::Rows rows;
+    if (range->kind == RangeKind::kPitched) rows = CheckedMemory::Get().RowsOf(range->base);
+    return rt::check::MemoryRange{range->base, range->size, rows.pitch, rows.width};
+  }
   return ModuleVariables::Get().Find(address);
+}
+
+// Of an address that is in no allocation, or in one and beyond its row.
+std::string TextOfNear(uintptr_t address) {
+  const auto range = FindMemory(address);
+  if (!range || range->pitch == 0) return Allocations::Get().Near(address);
+  const size_t at = (address - range->base) % range->pitch;
+  const size_t row = (address - range->base) / range->pitch;
+  char text[128];
+  std::snprintf(text, sizeof text, "%zu bytes into row %zu of %zu bytes (pitch %zu) at 0x%" PRIxPTR, at, row,
+                range->width, range->pitch, range->base);
+  return text;
 }
 
 }  // namespace
@@ -58,9 +75,7 @@ std::optional<rt::check::MemoryRange> FindMemory(uintptr_t address) {
 void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep) {
   static std::once_flag once;
   std::call_once(once, [] {
-    rt::check::SetMemorySource({FindMemory,
-                                [](uintptr_t address) { return Allocations::Get().Near(address); },
-                                [] { return Allocations::Get().version(); },
+    rt::check::SetMemorySource({FindMemory, TextOfNear, [] { return Allocations::Get().version(); },
                                 [](uintptr_t address) { return CheckedMemory::Get().Describe(address); }});
   });
   ModuleVariables::Get().Add(code.module());

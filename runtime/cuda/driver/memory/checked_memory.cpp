@@ -45,9 +45,22 @@ void CheckedMemory::Made(const Range& range) {
   makers_[range.base] = std::move(maker);
 }
 
+void CheckedMemory::HasRows(uintptr_t base, size_t pitch, size_t width) {
+  if (!keeps_freed_) return;
+  const std::lock_guard lock(mutex_);
+  rows_[base] = {pitch, width};
+}
+
+CheckedMemory::Rows CheckedMemory::RowsOf(uintptr_t base) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = rows_.find(base);
+  return known == rows_.end() ? Rows() : known->second;
+}
+
 std::vector<Range> CheckedMemory::Freed(const Range& range) {
   const std::lock_guard lock(mutex_);
   makers_.erase(range.base);
+  rows_.erase(range.base);
   if (!keeps_freed_) return {range};
   std::vector<Range> released;
   kept_.push_back(range);

@@ -22,6 +22,12 @@ class CheckedMemory {
 
   // To be called on the thread that made the range, before anybody else knows of it.
   void Made(const Range& range);
+  // The range has rows: of each `pitch` bytes from its beginning the program asked for `width`.
+  void HasRows(uintptr_t base, size_t pitch, size_t width);
+  struct Rows {
+    size_t pitch = 0, width = 0;
+  };
+  Rows RowsOf(uintptr_t base) const;  // of a range; zero: none
   // The program has freed the range. Returns the ranges whose memory may be given out again: this one where
   // nothing is kept, else the oldest of those kept, until they are at most kMaxKept bytes.
   std::vector<Range> Freed(const Range& range);
@@ -47,6 +53,7 @@ class CheckedMemory {
   std::deque<Range> kept_, pooled_;  // freed; oldest first, at most kMaxKnown each
   size_t kept_bytes_ = 0;
   std::map<uintptr_t, std::string> makers_;  // by base
+  std::map<uintptr_t, Rows> rows_;           // by base
 };
 
 }  // namespace ptx2cpu::driver

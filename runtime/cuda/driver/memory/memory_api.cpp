@@ -10,6 +10,7 @@
 #include "runtime/cuda/driver/context/memory_limits.h"
 #include "runtime/cuda/driver/graph/graph_capture.h"
 #include "runtime/cuda/driver/graph/graph_memory.h"
+#include "runtime/cuda/driver/memory/checked_memory.h"
 #include "runtime/cuda/driver/memory/memory.h"
 #include "runtime/cuda/driver/memory/memory_advice.h"
 #include "runtime/cuda/driver/memory/memory_heap.h"
@@ -50,6 +51,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInByt
   std::byte* made = nullptr;
   const CUresult result = AllocateMemory(*context, RangeKind::kPitched, bytes, 0, &made);
   if (result != CUDA_SUCCESS) return result;
+  CheckedMemory::Get().HasRows(reinterpret_cast<uintptr_t>(made), pitch, WidthInBytes);
   *dptr = reinterpret_cast<CUdeviceptr>(made);
   *pPitch = pitch;
   return CUDA_SUCCESS;
