@@ -37,8 +37,7 @@ __attribute__((no_sanitize("function"))) int64_t Invoke(void* function, const in
                                               w[24], w[25], w[26], w[27], w[28], w[29], w[30], w[31]);
 }
 
-// A function of the runtime that returns a status. Its type is of a header that is not here: the same call,
-// but not the same C++ type.
+// A function that returns a status, whose C++ type is of a header that is not here.
 template <typename... Args>
 __attribute__((no_sanitize("function"))) int Status(void* function, Args... arguments) {
   return reinterpret_cast<int (*)(Args...)>(function)(arguments...);
