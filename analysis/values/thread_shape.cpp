@@ -22,6 +22,10 @@ bool IsColumn(const LaunchShape& launch) {
   return launch.x == 1 && launch.y > 1 && (launch.z == 1 || launch.y % kMaxLanes == 0);
 }
 
+bool FillsWarps(const LaunchShape& launch) {
+  return launch.x != 0 && launch.y != 0 && launch.z != 0 && launch.x * launch.y * launch.z % 32 == 0;
+}
+
 ThreadGroup ThreadGroup::WarpOf(const LaunchShape& launch) {
   ThreadGroup group;
   auto of = [](uint32_t extent, bool whole) {

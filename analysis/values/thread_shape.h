@@ -61,6 +61,9 @@ struct LaunchShape {
 // (.maxntid bounds the product of the extents only: 256,1,1 allows blocks of 16x16.)
 LaunchShape PromisedShape(const ir::Function& f);
 
+// Whether no warp of a block in this shape lacks a lane.
+bool FillsWarps(const LaunchShape& launch);
+
 // Whether the lanes of each warp are consecutive in y: rows of one thread.
 bool IsColumn(const LaunchShape& launch);
 

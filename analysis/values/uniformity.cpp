@@ -8,12 +8,21 @@
 #include "analysis/graph/control_dependence.h"
 #include "analysis/graph/loops.h"
 #include "analysis/graph/meetings.h"
+#include "analysis/values/alike_warps.h"
 #include "analysis/values/settled_loads.h"
 #include "analysis/values/thread_transfer.h"
 
 namespace ptx2cpu::analysis {
 
 namespace {
+
+constexpr uint64_t kWholeWarp = 31;  // clamp of a shuffle among all lanes
+
+bool HasCollective(const ir::Function& f) {
+  return std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+    return inst.block.valid() && ir::Info(inst.op).effect == ir::Effect::kCollective && !inst.results.empty();
+  });
+}
 
 // How decisions may differ, each with the sets of what depends on it.
 constexpr Uniformity kLevels[] = {Uniformity::kBlock, Uniformity::kWarp, Uniformity::kVarying};
@@ -26,6 +35,7 @@ class Solver {
         transfer_(f, group_),
         settled_(FindSettledLoads(f)),
         g_(BuildCfg(f)),
+        alike_(HasCollective(f) ? FindAlikeWarps(f, launch, g_, settled_) : std::vector<bool>()),
         loops_(Loops(g_)),
         meetings_(g_, loops_) {
     result_.values.resize(f.values.size());
@@ -66,6 +76,7 @@ class Solver {
         ThreadShape shape = transfer_.Result(inst, n, f_.at_block(block).level, operands_);
         if (settled_[id.index] && !shape.uniform() && operands_[0].uniform())
           shape = Uniform(std::max(operands_[0].kind, Uniformity::kBlock));
+        if (IsOfAllWarps(inst, inst.results[n], shape)) shape = Uniform(Uniformity::kBlock);
         Raise(inst.results[n], Escaping(inst.results[n], shape));
       }
     }
@@ -77,6 +88,17 @@ class Solver {
       }
     }
     VisitBranch(block);
+  }
+
+  // What a collective gives all lanes of each warp alike: a vote, or one lane's value for all of them.
+  bool IsOfAllWarps(const ir::Inst& inst, ir::ValueId result, const ThreadShape& shape) const {
+    if (alike_.empty() || !alike_[result.index] || ir::Info(inst.op).effect != ir::Effect::kCollective)
+      return false;
+    if (inst.op != ir::Opcode::kShuffle) return shape.kind == Uniformity::kWarp;
+    if (inst.attrs.shuffle != ir::ShuffleMode::kIdx || !operands_[1].uniform()) return false;
+    const ir::InstId clamp = f_.at_value(inst.operands[2]).def;
+    return clamp.valid() && f_.at_inst(clamp).op == ir::Opcode::kConst &&
+           f_.at_inst(clamp).attrs.bits == kWholeWarp;
   }
 
   void VisitBranch(ir::BlockId block) {
@@ -249,6 +271,7 @@ class Solver {
   ThreadTransfer transfer_;
   const std::vector<bool> settled_;
   Cfg g_;
+  const std::vector<bool> alike_;  // by value: FindAlikeWarps
   LoopForest loops_;
   Meetings meetings_;
   // Per loop: its blocks that are in no inner loop, the loops within it, the graph of a trip once it is

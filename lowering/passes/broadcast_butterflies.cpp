@@ -39,10 +39,6 @@ constexpr std::array kOrderless = {Opcode::kAdd,  Opcode::kMul,  Opcode::kMinS, 
                                    Opcode::kMaxU, Opcode::kAnd,  Opcode::kOr,   Opcode::kXor,  Opcode::kFAdd,
                                    Opcode::kFMul, Opcode::kFMin, Opcode::kFMax};
 
-bool FillsWarps(const analysis::LaunchShape& shape) {
-  return shape.x != 0 && shape.y != 0 && shape.z != 0 && shape.x * shape.y * shape.z % 32 == 0;
-}
-
 class Broadcaster {
  public:
   Broadcaster(ir::Function& f, const PassOptions& options)
@@ -162,7 +158,7 @@ Status BroadcastButterflies(ir::Module&, ir::Function& f, const PassOptions& opt
     return inst.block.valid() && inst.op == Opcode::kShuffle && inst.attrs.shuffle == ir::ShuffleMode::kBfly;
   });
   const analysis::LaunchShape shape = options.launch.value_or(analysis::PromisedShape(f));
-  if (f.is_kernel && any && FillsWarps(shape)) Broadcaster(f, options).Run();
+  if (f.is_kernel && any && analysis::FillsWarps(shape)) Broadcaster(f, options).Run();
   return {};
 }
 

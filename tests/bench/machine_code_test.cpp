@@ -88,3 +88,20 @@ TEST_CASE("blocks that read a tile prefetch that of the next one") {
         {"stream", "transpose", analysis::LaunchShape{32, 8, 1}}})
     CHECK(Count(AssemblyOf(family, kernel, block), "\tprefetcht0\t") >= 4);
 }
+
+TEST_CASE("what each warp adds up of the block's words is computed for one thread") {
+  const std::string rows = AssemblyOf("learn", "layer_norm", {256, 1, 1});
+  CHECK(Count(rows, "\tvdivps\t") == 0);              // the mean
+  CHECK(Count(rows, "\tvpsrld\t\\$1, %[xyz]") <= 1);  // the start of 1 / sqrt
+  CHECK(Count(AssemblyOf("learn", "softmax", {256, 1, 1}), "\tvdivps\t") == 0);
+}
+
+TEST_CASE("powers of two are scaled by one operation") {
+  const std::string text = AssemblyOf("learn", "softmax", {256, 1, 1});
+  CHECK(Count(text, "\tvscalefps\t[^\n]*%zmm") >= 4);
+}
+
+TEST_CASE("of a sum that one lane stores no other lane's part is computed, though lanes may have ended") {
+  const std::string text = AssemblyOf("sparse", "spmv", {256, 1, 1});
+  CHECK(Count(text, "\tvperm(t2)?p[sd]\t[^\n]*%zmm") == 0);
+}

@@ -85,11 +85,12 @@ float Tanh(float x) {
 
 // With vectors of 512 bits; elsewhere a root and a quotient.
 float Rsqrt(float x) {
-  const auto near = std::bit_cast<float>(0x5F0B3500 - (std::bit_cast<uint32_t>(x) >> 1));
-  const float factor = std::fma(-(x * near), near, 0x1.e4184ap+0f), first = near * factor;
-  if (std::bit_cast<uint32_t>(factor) > 0x3FA6D725) return 1 / std::sqrt(x);
-  const float error = std::fma(-(x * first), first, 1.0f);
-  return std::fma(first * error, std::fma(error, 0.375f, 0.5f), first);
+  const auto near = std::bit_cast<float>(0x5F374740 - (std::bit_cast<uint32_t>(x) >> 1));
+  const float error = std::fma(-(x * near), near, 1.0f);
+  float series = 0x1.19594ap-2f;
+  for (float next : {0x1.4177d6p-2f, 0x1.7fff98p-2f, 0x1.ffff9p-2f}) series = std::fma(series, error, next);
+  if (std::bit_cast<uint32_t>(series) > 0x3F06EFAA) return 1 / std::sqrt(x);
+  return std::fma(near * error, series, near);
 }
 
 // In [0, 1]; NaN and -0 are +0.

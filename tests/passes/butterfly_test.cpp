@@ -1,4 +1,6 @@
 // broadcast-butterflies: which results of shuffles are taken from lane 0, and that nothing else changes.
+#include <algorithm>
+
 #include "tests/passes/barrier_kernels.h"
 
 using namespace ptx2cpu;
@@ -86,4 +88,35 @@ TEST_CASE("results that differ between lanes stay", "[passes][butterfly]") {
   for (const ir::Module& module : kept) CHECK(Broadcasts(module) == 0);
   CheckSame(kept[0]);
   CheckSame(kept[1]);
+}
+
+namespace {
+
+// Sums of shared words, of which each warp reads those at `place`, that cross a barrier.
+ir::Module SumsAcross(const std::string& place) {
+  return Kernel(
+      "  store i32 shared %slot, %v\n  barrier_block %zero {aligned}\n"
+      "  %lane = and i32 %tid, %last\n  %p64 = zext i64 from i32 " +
+      place + "\n  %poff = shl i64 %p64, %two\n  %pat = add i64 %tile, %poff\n" +
+      "  %w = load i32 shared %pat\n" + Steps("add", {16, 8, 4, 2, 1}, "%w") +
+      "  barrier_block %zero {aligned}\n  store i32 shared %slot, %zero\n"
+      "  %r = add i32 %s4, %v\n  store i32 global %mine, %r\n  ret\n");
+}
+
+uint32_t SlotsOf(const ir::Module& module, ir::Level level) {
+  Result<ir::Module> after = After(module, "merge-slots");
+  if (!after) FAIL(after.error().Render());
+  const std::vector<ir::Slot>& slots = after->functions.back().slots;
+  return static_cast<uint32_t>(
+      std::ranges::count_if(slots, [&](const ir::Slot& slot) { return slot.shape == level; }));
+}
+
+}  // namespace
+
+TEST_CASE("what all warps add up of the same words has one slot of the block", "[passes][butterfly]") {
+  const ir::Module alike = SumsAcross("%lane"), own = SumsAcross("%tid");
+  CHECK(SlotsOf(alike, ir::Level::kBlock) == 1);
+  CHECK(SlotsOf(own, ir::Level::kBlock) == 0);
+  CheckSame(alike);
+  CheckSame(own);
 }

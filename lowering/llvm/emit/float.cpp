@@ -258,7 +258,15 @@ Status Approximate(Site& s, const char* function, const char* flushing) {
 Status EmitFSin(Site& s) { return Approximate(s, "ptx2cpu_sin_f32"); }
 Status EmitFCos(Site& s) { return Approximate(s, "ptx2cpu_cos_f32"); }
 Status EmitFLg2(Site& s) { return Approximate(s, "ptx2cpu_lg2_f32", "ptx2cpu_lg2_ftz_f32"); }
-Status EmitFEx2(Site& s) { return Approximate(s, "ptx2cpu_ex2_f32", "ptx2cpu_ex2_ftz_f32"); }
+Status EmitFEx2(Site& s) {
+  Floats floats(s);
+  const uint32_t flags = s.inst.attrs.flags;
+  if (s.inst.type == Type::kF32 && (flags & ~uint32_t{ir::kFtz}) == 0 && floats.HasPowerOfTwo(s.Operand(0))) {
+    s.Return(floats.PowerOfTwo(s.Operand(0), flags != 0));
+    return {};
+  }
+  return Approximate(s, "ptx2cpu_ex2_f32", "ptx2cpu_ex2_ftz_f32");
+}
 Status EmitFTanh(Site& s) { return Approximate(s, "ptx2cpu_tanh_f32"); }
 
 }  // namespace ptx2cpu::lowering

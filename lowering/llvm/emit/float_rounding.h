@@ -54,6 +54,8 @@ struct Floats {
   Value Divide(Value a, Value b, ir::Type type, ir::Rounding mode);
   Value Sqrt(Value a, ir::Type type, ir::Rounding mode);
   Value ReciprocalRoot(Value x, ir::Type type);  // of f32 or f64, approximate: reciprocal_root.cpp
+  bool HasPowerOfTwo(Value x) const;             // f32 on vectors: power_of_two.cpp
+  Value PowerOfTwo(Value x, bool flushes);       // approximate; makes no subnormal numbers if it flushes
   Value Negate(Value value, ir::Type type);
   Value MinMax(Value a, Value b, ir::Type type, bool maximum, uint32_t flags, NeverNan never_nan = {});
 

@@ -5,6 +5,7 @@
 //   if (tid % 32 == 0)  ->  one lane's code: scalar accesses, and trees of which one lane is computed
 //   parts[tid % 8]      ->  one load of parts[0 .. 8) and a shuffle
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
 
 #include <algorithm>
 
@@ -51,8 +52,14 @@ Value LaneVectors::KnownLowBits(const ir::Inst& inst) const {
   return nullptr;
 }
 
+// Of those that have not ended, too: where a warp of which lanes may have ended stores the sum of its lanes,
+// `if (lane == 0)`, that one lane's part of the sum suffices.
 std::optional<unsigned> LaneVectors::OnlyLane(const Mask& mask) const {
-  const auto lanes = Known(mask.lanes, width_);
+  auto lanes = Known(mask.lanes, width_);
+  if (auto* where = llvm::dyn_cast<llvm::SelectInst>(mask.lanes)) {
+    auto* otherwise = llvm::dyn_cast<llvm::Constant>(where->getFalseValue());
+    if (otherwise != nullptr && otherwise->isNullValue()) lanes = Known(where->getTrueValue(), width_);
+  }
   if (!lanes || std::ranges::count(*lanes, 0) != static_cast<int64_t>(width_) - 1) return std::nullopt;
   return static_cast<unsigned>(std::ranges::find(*lanes, 1) - lanes->begin());
 }

@@ -1,0 +1,21 @@
+// Values that every warp of a block computes alike: lane by lane the same as in the other warps.
+#pragma once
+
+#include <vector>
+
+#include "analysis/graph/cfg.h"
+#include "analysis/values/thread_shape.h"
+
+namespace ptx2cpu::analysis {
+
+// By value. What is computed from the lane's number, from values that the whole block shares and from settled
+// loads is the same in a lane of each warp that executes it, and so is what the lanes of a warp then
+// exchange: each warp adds up for itself what the warps have left in shared memory.
+//
+//   %lane = and %tid.x, 31 ; %x = load shared parts[%lane] ; %y, .. = shuffle bfly %x, 16, 31, full
+//
+// Of kernels whose blocks have only full warps; in others, no value is.
+std::vector<bool> FindAlikeWarps(const ir::Function& f, const LaunchShape& launch, const Cfg& g,
+                                 const std::vector<bool>& settled_loads);
+
+}  // namespace ptx2cpu::analysis
