@@ -29,16 +29,62 @@ bool MayWait(const ir::Inst& inst) {
 
 bool Pauses(const ir::Inst& inst) { return inst.op == Opcode::kFence || inst.op == Opcode::kNanosleep; }
 
+// Loops by their headers, and whether nothing in one can wait: it neither reads what is meant for other
+// threads, nor reads plainly and pauses. A loop's blocks are next to each other in the forest, so that sums
+// answer for all of the loops within each other.
+class LoopsOfHeaders {
+ public:
+  explicit LoopsOfHeaders(const ir::Function& f)
+      : forest_(Loops(BuildCfg(f))), loop_of_(f.blocks.size(), kNoNode), sums_(1) {
+    for (uint32_t l = 0; l < forest_.loops.size(); ++l) loop_of_[forest_.loops[l].header] = l;
+    for (const uint32_t block : forest_.blocks) {
+      Sums sums = sums_.back();
+      for (const ir::InstId id : f.at_block({block}).insts) {
+        const ir::Inst& inst = f.at_inst(id);
+        const bool is_weak = inst.op == Opcode::kLoad && inst.attrs.order == ir::MemoryOrder::kWeak;
+        if (MayWait(inst)) ++(is_weak ? sums.weak : sums.strong);
+        if (Pauses(inst)) ++sums.pauses;
+      }
+      sums_.push_back(sums);
+    }
+  }
+
+  // A back edge's target is the header of a loop, unless another walk met another entry of it first: then
+  // nothing is known.
+  bool Contains(BlockId header, BlockId block) const {
+    const uint32_t loop = loop_of_[header.index];
+    return loop == kNoNode || forest_.Contains(loop, block.index);
+  }
+  bool Runs(BlockId header) const {
+    const uint32_t loop = loop_of_[header.index];
+    if (loop == kNoNode) return false;
+    const std::span<const uint32_t> blocks = forest_.loops[loop].blocks;
+    const auto first = static_cast<size_t>(blocks.data() - forest_.blocks.data());
+    const Sums &before = sums_[first], &after = sums_[first + blocks.size()];
+    return after.strong == before.strong && (after.weak == before.weak || after.pauses == before.pauses);
+  }
+
+ private:
+  struct Sums {  // of instructions
+    uint32_t strong = 0, weak = 0, pauses = 0;
+  };
+
+  const LoopForest forest_;
+  std::vector<uint32_t> loop_of_;  // by header
+  std::vector<Sums> sums_;         // of the forest's first n blocks
+};
+
 // What the loops of a function share, so that each costs what it holds.
 struct Scratch {
   explicit Scratch(const ir::Function& f)
-      : predecessors(ir::Predecessors(f)), inside(f.blocks.size()), seen(f.values.size()) {}
+      : loops_of(f), predecessors(ir::Predecessors(f)), inside(f.blocks.size()), seen(f.values.size()) {}
+  const LoopsOfHeaders loops_of;
   const std::vector<std::vector<BlockId>> predecessors;
   std::vector<uint32_t> inside, seen;  // number of the last loop that holds the block, has met the value
   uint32_t loops = 0;
 };
 
-// One loop: the blocks from which the back edge is reached without passing its target.
+// One loop: its blocks from which the back edge is reached without passing its target.
 class Candidate {
  public:
   Candidate(const ir::Function& f, Scratch& scratch, BlockId latch, BlockId head)
@@ -46,7 +92,9 @@ class Candidate {
     Reach(head);
     Reach(latch);
     for (size_t i = 1; i < blocks_.size(); ++i) {
-      for (BlockId from : scratch_.predecessors[blocks_[i].index]) Reach(from);
+      for (BlockId from : scratch_.predecessors[blocks_[i].index]) {
+        if (scratch_.loops_of.Contains(head, from)) Reach(from);
+      }
     }
     for (BlockId block : blocks_) {
       for (ir::InstId id : f_.at_block(block).insts) {
@@ -171,50 +219,6 @@ class Candidate {
   std::vector<const ir::Inst*> deciders_;
 };
 
-// Whether nothing in the loop of a header can wait: it neither reads what is meant for other threads, nor
-// reads plainly and pauses. Its blocks hold those of each back edge to the header unless control also enters
-// elsewhere. They are next to each other in the forest, so that sums answer for all of the loops within each
-// other.
-class LoopsThatRun {
- public:
-  explicit LoopsThatRun(const ir::Function& f)
-      : forest_(Loops(BuildCfg(f))), loop_of_(f.blocks.size(), kNoNode), sums_(1) {
-    for (uint32_t l = 0; l < forest_.loops.size(); ++l) {
-      loop_of_[forest_.loops[l].header] = l;
-      irreducible_ |= forest_.loops[l].irreducible;
-    }
-    for (const uint32_t block : forest_.blocks) {
-      Sums sums = sums_.back();
-      for (const ir::InstId id : f.at_block({block}).insts) {
-        const ir::Inst& inst = f.at_inst(id);
-        const bool is_weak = inst.op == Opcode::kLoad && inst.attrs.order == ir::MemoryOrder::kWeak;
-        if (MayWait(inst)) ++(is_weak ? sums.weak : sums.strong);
-        if (Pauses(inst)) ++sums.pauses;
-      }
-      sums_.push_back(sums);
-    }
-  }
-
-  bool Contain(BlockId header) const {
-    const uint32_t loop = loop_of_[header.index];
-    if (irreducible_ || loop == kNoNode) return false;
-    const std::span<const uint32_t> blocks = forest_.loops[loop].blocks;
-    const auto first = static_cast<size_t>(blocks.data() - forest_.blocks.data());
-    const Sums &before = sums_[first], &after = sums_[first + blocks.size()];
-    return after.strong == before.strong && (after.weak == before.weak || after.pauses == before.pauses);
-  }
-
- private:
-  struct Sums {  // of instructions
-    uint32_t strong = 0, weak = 0, pauses = 0;
-  };
-
-  const LoopForest forest_;
-  std::vector<uint32_t> loop_of_;  // by header
-  std::vector<Sums> sums_;         // of the forest's first n blocks
-  bool irreducible_ = false;
-};
-
 }  // namespace
 
 std::vector<SpinLoop> FindSpinLoops(const ir::Function& f) {
@@ -222,14 +226,13 @@ std::vector<SpinLoop> FindSpinLoops(const ir::Function& f) {
   const bool may_wait =
       std::ranges::any_of(f.insts, [](const ir::Inst& inst) { return inst.block.valid() && MayWait(inst); });
   if (!may_wait) return found;
-  const LoopsThatRun running(f);
   Scratch scratch(f);
   const std::vector<BlockEdge> back_edges = FindBackEdges(f);
   std::vector<uint32_t> edges_to(f.blocks.size());
   for (BlockEdge back : back_edges) ++edges_to[f.successors(back.from)[back.edge].to.index];
   for (BlockEdge back : back_edges) {
     const BlockId head = f.successors(back.from)[back.edge].to;
-    if (running.Contain(head)) continue;
+    if (scratch.loops_of.Runs(head)) continue;
     Candidate loop(f, scratch, back.from, head);
     if (const ir::Inst* decider = loop.Decider())
       found.push_back({back, decider->at, edges_to[head.index] == 1 && loop.Probes()});

@@ -53,6 +53,98 @@ std::string BarriersOfCases(uint32_t n) {
                 "$E:\n");
 }
 
+// Registers that a loop passes on, each to the next.
+std::string PassedOn(uint32_t n) {
+  std::string text = fmt::format(".reg .b32 %w<{}>;\n", n + 1);
+  text += Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "add.u32 %w{0}, %v, {0};\n", i); });
+  text += fmt::format("mov.u32 %r0, 0;\n$L:\nmov.u32 %w{}, %w0;\n", n);
+  text += Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "mov.u32 %w{}, %w{};\n", i, i + 1); });
+  text += "add.u32 %v, %v, %w0;\nadd.u32 %r0, %r0, 1;\nsetp.lt.u32 %p, %r0, %u;\n@%p bra $L;\n";
+  return Kernel(text +
+                Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "xor.b32 %v, %v, %w{};\n", i); }));
+}
+std::string NestsWithBarriers(uint32_t n) {
+  return Row(n,
+             "mov.u32 %r0, 0;\n$L{0}:\nmov.u32 %r1, 0;\n$M{0}:\nbar.sync 0;\nadd.u32 %v, %v, %r1;\n"
+             "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p, %r1, %u;\n@%p bra $M{0};\nadd.u32 %r0, %r0, 1;\n"
+             "setp.lt.u32 %p, %r0, %u;\n@%p bra $L{0};\n");
+}
+std::string Selects(uint32_t n) {
+  return Row(n, "setp.gt.u32 %p, %v, {0};\nadd.u32 %r0, %v, {0};\nselp.b32 %v, %r0, %v, %p;\n");
+}
+std::string SwitchInLoop(uint32_t n) {
+  std::string targets;
+  for (uint32_t i = 0; i < n; ++i) targets += fmt::format("{}$C{}", i == 0 ? "" : ", ", i);
+  return Kernel(
+      "$L:\n$T: .branchtargets " + targets + fmt::format(";\nrem.u32 %r0, %v, {};\n", n) +
+      "brx.idx %r0, $T;\n" +
+      Repeat(n, [](auto out,
+                   uint32_t i) { fmt::format_to(out, "$C{0}:\nmad.lo.u32 %v, %v, {0}, 7;\nbra $N;\n", i); }) +
+      "$N:\nadd.u32 %u, %u, 1;\nsetp.lt.u32 %p, %u, 100;\n@%p bra $L;\n");
+}
+std::string NeverReached(uint32_t n) {
+  return Row(n, "bra $E{0};\n$N{0}:\nadd.u32 %v, %v, {0};\n@%p bra $N{0};\n$E{0}:\nadd.u32 %v, %v, 3;\n");
+}
+std::string Predicates(uint32_t n) {
+  return Kernel("setp.gt.u32 %q, %v, 5;\n" +
+                Repeat(n,
+                       [](auto out, uint32_t i) {
+                         fmt::format_to(out, "setp.{1}.and.u32 %p, %v, {0}, %q;\nnot.pred %q, %p;\n", i * 7,
+                                        i % 2 == 0 ? "gt" : "ne");
+                       }) +
+                "selp.b32 %v, 1, 2, %q;\n");
+}
+// Loads at addresses of their own, all of one block.
+std::string ScatteredLoads(uint32_t n) {
+  return Row(n,
+             "mad.lo.u32 %r0, %v, {0}, %t;\nand.b32 %r0, %r0, 1023;\nmul.wide.u32 %f, %r0, 4;\n"
+             "add.s64 %f, %f, %o;\nld.global.u32 %r1, [%f];\nadd.u32 %v, %v, %r1;\n");
+}
+// Branches ahead, each over the target of the one before.
+std::string OverlappingBranches(uint32_t n) {
+  return Kernel(Repeat(n,
+                       [](auto out, uint32_t i) {
+                         fmt::format_to(
+                             out, "$L{0}:\nadd.u32 %v, %v, {0};\nsetp.gt.u32 %p, %v, {0};\n@%p bra $L{1};\n",
+                             i, i + 2);
+                       }) +
+                fmt::format("$L{}:\nadd.u32 %v, %v, 1;\n$L{}:\n", n, n + 1));
+}
+// Loops that are entered at two places.
+std::string TwoEntries(uint32_t n) {
+  return Row(
+      n,
+      "setp.gt.u32 %p, %v, {0};\n@%p bra $M{0};\n$L{0}:\nadd.u32 %v, %v, 1;\n$M{0}:\nadd.u32 %v, %v, 2;\n"
+      "setp.lt.u32 %p, %v, {0};\n@%p bra $L{0};\n");
+}
+std::string NamedBarriers(uint32_t n) {
+  return Kernel(Repeat(n, [](auto out, uint32_t i) {
+    fmt::format_to(out, "bar.sync {}, 64;\nld.global.u32 %r0, [%a+{}];\nadd.u32 %v, %v, %r0;\n", i % 15 + 1,
+                   4 * i);
+  }));
+}
+// Arrays of each thread, each indexed by data.
+std::string LocalArrays(uint32_t n) {
+  return Row(n,
+             ".local .align 4 .b8 array{0}[32];\nand.b32 %r0, %v, 28;\nmov.u32 %r1, array{0};\nadd.u32 %r1, "
+             "%r1, %r0;\n"
+             "st.local.u32 [%r1], %v;\nld.local.u32 %r2, [array{0}+8];\nadd.u32 %v, %v, %r2;\n");
+}
+// A call with many arguments.
+std::string Arguments(uint32_t n) {
+  std::string params, sum, declared, given;
+  for (uint32_t i = 0; i < n; ++i) {
+    params += fmt::format("{}.param .b32 p{}", i == 0 ? "" : ", ", i);
+    sum += fmt::format("ld.param.u32 %x, [p{}];\nadd.u32 %y, %y, %x;\n", i);
+    declared += fmt::format(".param .b32 g{0};\nst.param.b32 [g{0}], %v;\n", i);
+    given += fmt::format("{}g{}", i == 0 ? "" : ", ", i);
+  }
+  return Kernel("{\n.param .b32 back;\n" + declared + "call (back), sum, (" + given +
+                    ");\nld.param.b32 %v, [back];\n}\n",
+                ".func (.param .b32 r) sum(" + params + ")\n{\n.reg .b32 %x, %y;\nmov.u32 %y, 0;\n" + sum +
+                    "st.param.b32 [r], %y;\nret;\n}\n");
+}
+
 constexpr GrowthShape kShapes[] = {
     {"neighbours", "loads of elements that a thread has in a row", Neighbours, 500},
     {"packed_words", "words that are loaded in two halves", PackedWords, 250},
@@ -61,6 +153,18 @@ constexpr GrowthShape kShapes[] = {
     {"branches_back", "branches back to the middle of what is before them", BranchesBack, 100},
     {"exits_and_barriers", "early exits, each before a barrier", ExitsAndBarriers, 100},
     {"barriers_of_cases", "cases with a barrier, of which one is taken", BarriersOfCases, 100},
+    {"passed_on", "registers that a loop passes on, each to the next", PassedOn, 100},
+    {"nests_with_barriers", "two loops within each other, in a row, with a barrier", NestsWithBarriers, 200},
+    {"selects", "selections, each of the one before", Selects, 500},
+    {"switch_in_loop", "targets of a brx.idx in a loop", SwitchInLoop, 250},
+    {"never_reached", "loops that are never reached", NeverReached, 250},
+    {"predicates", "predicates, each of the one before", Predicates, 500},
+    {"scattered_loads", "loads of one block, at addresses of their own", ScatteredLoads, 500},
+    {"overlapping_branches", "branches ahead, each over the next one's start", OverlappingBranches, 100},
+    {"two_entries", "loops that are entered at two places", TwoEntries, 200},
+    {"named_barriers", "barriers of fifteen names", NamedBarriers, 100},
+    {"local_arrays", "arrays of each thread, indexed by data", LocalArrays, 100},
+    {"arguments", "arguments of a call", Arguments, 250},
 };
 
 }  // namespace
