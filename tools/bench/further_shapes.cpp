@@ -65,9 +65,11 @@ std::string PassedOn(uint32_t n) {
 }
 std::string NestsWithBarriers(uint32_t n) {
   return Row(n,
-             "mov.u32 %r0, 0;\n$L{0}:\nmov.u32 %r1, 0;\n$M{0}:\nbar.sync 0;\nadd.u32 %v, %v, %r1;\n"
+             "mov.u32 %r0, 0;\n$L{0}:\nmov.u32 %r1, 0;\n$M{0}:\nst.shared.u32 [place], %v;\nbar.sync 0;\n"
+             "ld.shared.u32 %r2, [place];\nadd.u32 %v, %v, %r2;\nbar.sync 0;\n"
              "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p, %r1, %u;\n@%p bra $M{0};\nadd.u32 %r0, %r0, 1;\n"
-             "setp.lt.u32 %p, %r0, %u;\n@%p bra $L{0};\n");
+             "setp.lt.u32 %p, %r0, %u;\n@%p bra $L{0};\n",
+             ".shared .align 4 .u32 place;\n");
 }
 std::string Selects(uint32_t n) {
   return Row(n, "setp.gt.u32 %p, %v, {0};\nadd.u32 %r0, %v, {0};\nselp.b32 %v, %r0, %v, %p;\n");
