@@ -24,6 +24,9 @@ namespace ptx2cpu::lowering {
 class AccessCheck;
 class LinearTexture;
 
+// Vectors one after the other, a power of two of them, as one.
+llvm::Value* Concatenate(llvm::IRBuilder<>& b, std::vector<llvm::Value*> parts);
+
 class LaneVectors {
  public:
   LaneVectors(FunctionEmitter& e, const LanePlan& plan);
@@ -197,6 +200,10 @@ class LaneVectors {
   std::optional<ir::BlockId> LoopAround(const LaneRegion& region, const ir::Inst& access) const;
   void FindStoreAhead();
   void PrefetchStoreAfter(const ir::Inst& load);
+  // records.cpp
+  bool IsRecord(const ir::Inst& access) const;
+  void DivideRecords(const ir::Inst& load, llvm::Value* whole);
+  llvm::Value* MakeRecords(const ir::Inst& store);
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.
   struct Stretch {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/lanes/load_rows.h"
+#include "lowering/llvm/lanes/counters.h"
 
 namespace ptx2cpu::lowering {
 
@@ -25,6 +26,7 @@ struct RegionFacts {
   bool parts = false;           // ... and some memory otherwise
   bool apart = false;           // ... by an address of each lane, or something is done lane by lane
   bool updates = false;         // words that atomics of each lane combine with
+  bool in_rows = false;         // each lane reads a row of its own, from trip to trip of a loop
   bool has_loops = false;
   bool divides = false;   // some lanes come to a loop, others do not
   bool in_words = false;  // lanes are bits of a word of 32
@@ -118,6 +120,20 @@ class Finder {
     facts_.parts |= form != LaneForm::kVector && form != LaneForm::kUniform;
     facts_.apart |= form == LaneForm::kGather || form == LaneForm::kEachLane;
     facts_.updates |= inst.op == Opcode::kAtomic && form == LaneForm::kEachLane;
+    const bool one_run =
+        form == LaneForm::kVector || form == LaneForm::kStrided || form == LaneForm::kUniform;
+    facts_.in_rows |= inst.op == Opcode::kLoad && far && !one_run && WalksOwnRow(inst);
+  }
+
+  // Several elements at once, of which a trip reads the next ones.
+  bool WalksOwnRow(const ir::Inst& load) const {
+    if (load.results.size() == 1) return false;
+    const auto counter = CounterIn(f_, load.operands[0], kDepth);
+    if (!counter || !counter->param || !counter->factors.empty()) return false;
+    const ir::Inst* step = DefinitionOf(f_, counter->step);
+    return step != nullptr && step->op == Opcode::kConst &&
+           static_cast<int64_t>(step->attrs.bits) * counter->factor ==
+               ir::Bytes(load.type) * static_cast<int64_t>(load.results.size());
   }
 
   const FunctionEmitter& e_;
@@ -128,6 +144,9 @@ class Finder {
   RegionFacts facts_;
 };
 
+// Rows whose distance is a multiple of a page share one set of the first cache, which holds so many lines of
+// them until the next trips have read the rest of each.
+constexpr unsigned kMaxRows = 8;
 constexpr size_t kMaxComputed = 120;  // in a loop whose values take four registers ...
 constexpr size_t kMaxStraight = 256;  // ... and in code without loops
 constexpr unsigned kMaxWideWidth = 256, kWideWidthOfAnyRow = 128;
@@ -173,7 +192,8 @@ class KeptBytes {
       }
       std::erase_if(live_, [&](ValueId value) { return last_[value.index] <= n; });
       for (ValueId result : inst.results) {
-        if (inst.op != Opcode::kLoad || reads_[result.index] > 1) Begin(result);
+        const bool is_operand = inst.op == Opcode::kLoad && inst.results.size() == 1;
+        if (!is_operand || reads_[result.index] > 1) Begin(result);
       }
       most = std::max(most, Sum());
     }
@@ -236,8 +256,9 @@ unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned ro
   const TargetTraits& traits = e.m.traits;
   const RegionFacts facts = Finder(e, region).Run();
   const bool of_warp = e.step->level == ir::Level::kWarp;
-  const unsigned most = facts.in_words || of_warp ? kWarpSize : kMaxWidth;
+  unsigned most = facts.in_words || of_warp ? kWarpSize : kMaxWidth;
   if (e.m.lane_width != 0) return std::min(e.m.lane_width, most);
+  if (facts.in_rows) most = std::min(most, kMaxRows);
   // Parts of what the warp's own code computes come from memory: more than a loop pays for.
   if (of_warp && region.levels.size() == 1) return kWarpSize;
   const unsigned bytes = facts.longs > facts.words ? 8 : 4;

@@ -181,6 +181,7 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned 
   }
   e.m.Annotate(load, memory);
   if (packed) return Unpack(inst, load);
+  if (IsRecord(inst)) return DivideRecords(inst, load);
   for (size_t k = 0; k < count; ++k) {
     llvm::SmallVector<int, 64> from;
     for (unsigned lane = 0; lane < width_; ++lane) from.push_back(static_cast<int>(lane * count + k));
@@ -291,8 +292,10 @@ llvm::Instruction* LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& 
   Value pointer = FirstPointer(inst, &memory, lanes_before), whole = Vector(e.values.Get(inst.operands[1]));
   const bool packed = IsPacked(inst);
   if (packed) whole = Pack(inst);
-  // All lanes' first elements, then all second ones ..., brought into the order of memory.
-  if (count > 1 && !packed) {
+  if (IsRecord(inst)) {
+    whole = MakeRecords(inst);
+  } else if (count > 1 && !packed) {
+    // All lanes' first elements, then all second ones ..., brought into the order of memory.
     llvm::SmallVector<int, 64> pair(2 * width_);
     std::iota(pair.begin(), pair.end(), 0);
     auto two = [&](size_t k) {

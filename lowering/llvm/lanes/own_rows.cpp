@@ -19,17 +19,6 @@ namespace {
 
 constexpr unsigned kPartBytes = 16;  // of which machines' shuffles make all vectors
 
-Value Concatenate(llvm::IRBuilder<>& b, Values parts) {
-  for (; parts.size() > 1; parts.resize(parts.size() / 2)) {
-    const auto elements = llvm::cast<llvm::FixedVectorType>(parts[0]->getType())->getNumElements();
-    llvm::SmallVector<int, 128> both(2 * elements);
-    for (unsigned i = 0; i < both.size(); ++i) both[i] = static_cast<int>(i);
-    for (size_t i = 0; i < parts.size() / 2; ++i)
-      parts[i] = b.CreateShuffleVector(parts[2 * i], parts[2 * i + 1], both);
-  }
-  return parts[0];
-}
-
 // Of each 16 bytes of the two, the lower (upper) halves' groups of `size` elements in turn.
 Value Interleave(llvm::IRBuilder<>& b, Value x, Value y, unsigned size, bool upper) {
   auto* type = llvm::cast<llvm::FixedVectorType>(x->getType());

@@ -1,0 +1,129 @@
+// Records of four words, one of each thread after the other's.
+#include <catch2/catch.hpp>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+constexpr uint32_t kThreads = 160;
+
+// Thread i < n: its four words of `in`, in reverse, plus their place in the record, to those of `out`.
+const std::string kReverses = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p; .reg .b32 %i, %n, %h<4>; .reg .b64 %in, %out;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %i, %tid.x;
+  setp.ge.u32 %p, %i, %n;
+  @%p bra done;
+  mad.wide.u32 %in, %i, 16, %in;
+  mad.wide.u32 %out, %i, 16, %out;
+  ld.global.v4.u32 {%h0, %h1, %h2, %h3}, [%in];
+  add.u32 %h1, %h1, 1;
+  add.u32 %h2, %h2, 2;
+  add.u32 %h3, %h3, 3;
+  st.global.v4.u32 [%out], {%h3, %h2, %h1, %h0};
+done:
+  ret;
+}
+)";
+
+// A sum of each thread's records, from trip to trip those of the next row of threads.
+const std::string kSums = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+.reqntid 256
+{
+  .reg .pred %p; .reg .b32 %i, %n, %step; .reg .f32 %h<4>, %sum; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %i, %tid.x;
+  mov.f32 %sum, 0f00000000;
+  mov.u32 %step, %nctaid.x;
+  shl.b32 %step, %step, 8;
+  setp.ge.u32 %p, %i, %n;
+  @%p bra done;
+again:
+  mad.wide.u32 %at, %i, 16, %in;
+  ld.global.v4.f32 {%h0, %h1, %h2, %h3}, [%at];
+  add.f32 %h0, %h0, %h1;
+  add.f32 %h0, %h0, %h2;
+  add.f32 %h0, %h0, %h3;
+  add.f32 %sum, %sum, %h0;
+  add.u32 %i, %i, %step;
+  setp.lt.u32 %p, %i, %n;
+  @%p bra again;
+done:
+  mov.u32 %i, %tid.x;
+  mad.wide.u32 %out, %i, 4, %out;
+  st.global.f32 [%out], %sum;
+  ret;
+}
+)";
+
+void CheckRun(const ptx2cpu_kernel& kernel, uint32_t n) {
+  std::vector<uint32_t> in(size_t{4} * kThreads), out(in.size(), 7);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint32_t>(i * 2654435761u);
+  std::vector<uint32_t> expected = out;
+  for (uint32_t i = 0; i < n; ++i) {
+    for (uint32_t k = 0; k < 4; ++k) expected[4 * i + 3 - k] = in[4 * i + k] + k;
+  }
+  struct {
+    const uint32_t* in;
+    uint32_t* out;
+    uint32_t n;
+  } params{in.data(), out.data(), n};
+  const auto error = rt::Launch(kernel, {{1, 1, 1}, {kThreads, 1, 1}, 0},
+                                std::as_bytes(std::span(&params, 1)).first(20), {.max_workers = 1});
+  if (error) FAIL(error->message);
+  CHECK(out == expected);
+}
+
+lowering::JitOptions Options(const std::string& target, uint32_t width) {
+  return {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target), .lane_width = width};
+}
+
+size_t CountOf(const std::string& text, std::string_view word) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("records of four words are divided and made", "[records]") {
+  const ir::Module module = BuildKernel(kReverses, "k");
+  for (const uint32_t width : {1u, 8u, 16u, 32u, 64u}) {
+    for (const std::string target : {"native", "x86-64-v3"}) {
+      INFO("width " << width << ", " << target);
+      auto jit = lowering::Jit::Create(Options(target, width));
+      REQUIRE(jit);
+      auto compiled = (*jit)->Add(module);
+      if (!compiled) FAIL(compiled.error().Render());
+      for (const uint32_t n : {0u, 1u, 33u, 128u, 160u}) CheckRun(*compiled->kernel, n);
+    }
+  }
+}
+
+TEST_CASE("two steps of permutations divide records", "[records]") {
+  auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
+  REQUIRE(jit);
+  auto text = (*jit)->Explain(BuildKernel(kReverses, "k"), "k", lowering::Jit::Stage::kAssembly);
+  REQUIRE(text);
+  // Of 16 records eight to read and eight to write them; the masked steps of the last ones have them again.
+  CHECK(CountOf(*text, "vperm") + CountOf(*text, "vshuf") + CountOf(*text, "vinsert") <= 2 * 16);
+}
+
+TEST_CASE("sums of records stay in registers", "[records]") {
+  auto jit = lowering::Jit::Create(Options("x86-64-v4", 0));
+  REQUIRE(jit);
+  auto text = (*jit)->Explain(BuildKernel(kSums, "k"), "k", lowering::Jit::Stage::kAssembly);
+  REQUIRE(text);
+  CHECK(CountOf(*text, "-byte Spill") < 16);
+}
