@@ -253,6 +253,23 @@ std::vector<std::vector<BlockId>> Predecessors(const Function& f) {
   return result;
 }
 
+bool RunsTogether(const Function& f) {
+  if (f.resumes != Resumes::kLanes || f.phase != Phase::kCollapsed) return false;
+  const Inst& entry = f.terminator(f.entry);
+  return entry.op == Opcode::kDispatch && f.terminator(entry.edges[0].to).op == Opcode::kResume;
+}
+
+std::vector<BlockId> TogetherByPoint(const Function& f) {
+  if (!RunsTogether(f)) return {};
+  std::vector<BlockId> heads;
+  for (const Edge& edge : f.successors(f.successors(f.entry)[0].to)) {
+    const Inst& first = f.terminator(edge.to);
+    const bool apart = first.op == Opcode::kForLanes && f.terminator(first.edges[0].to).op == Opcode::kResume;
+    heads.push_back(apart ? BlockId{} : edge.to);
+  }
+  return heads;
+}
+
 void RemoveUnreachableBlocks(Function& f) {
   std::vector<bool> reached(f.blocks.size());
   for (BlockId block : ReversePostOrder(f)) reached[block.index] = true;

@@ -182,6 +182,9 @@ struct Function {
   bool is_flat = false;         // one loop over the block's threads, no warp level
   Resumes resumes = Resumes::kNever;
   std::vector<ResumePoint> resume_points;  // resumable: [0] is the start
+  // A kernel's code for warps whose lanes are together: the function of the module in which they continue
+  // once they part (lowering/passes/README.md). ~0: it is no such code.
+  uint32_t together_of = ~0u;
   uint32_t parked_slot =
       ~0u;  // warp slot: lanes that wait while others run an arm of a divergent branch; ~0: none do
 
@@ -275,6 +278,11 @@ void Remove(Function& f, InstId id);                             // from its blo
 void ReplaceUses(Function& f, ValueId from, ValueId to);         // everywhere: one walk
 void ReplaceUses(Function& f, const std::vector<ValueId>& map);  // map[v.index] valid: use that instead
 void RemoveUnreachableBlocks(Function& f);
+// Of a function that resumes lanes: does a step of the lanes of a warp begin with a resume at warp level,
+// which leads to code for all of them where they are together? If so, by resume point, to which block;
+// invalid: they run one by one there.
+bool RunsTogether(const Function& f);
+std::vector<BlockId> TogetherByPoint(const Function& f);
 std::vector<BlockId> ReversePostOrder(const Function& f);
 // From one block, over the edges that `followed` selects of each terminator.
 std::vector<BlockId> ReversePostOrder(const Function& f, BlockId entry,

@@ -122,7 +122,11 @@ inline bool IsConverged(Opcode op, uint32_t flags) { return IsCollective(op) && 
 // Barriers of the cluster have no number and no count.
 inline bool IsClusterBarrier(Opcode op) { return op == Opcode::kClusterArrive || op == Opcode::kClusterWait; }
 // Where the threads of a level let others run: no number, no count, and no thread is waited for.
-inline bool IsYield(Opcode op) { return op == Opcode::kYieldBlock || op == Opcode::kYieldWarp; }
+inline bool IsYield(Opcode op) {
+  return op == Opcode::kYieldBlock || op == Opcode::kYieldWarp || op == Opcode::kLeave;
+}
+// A barrier that each warp reaches for itself, whatever resumes.
+inline bool IsOfWarp(Opcode op) { return op == Opcode::kYieldWarp || op == Opcode::kLeave; }
 // Barriers that threads of one block meet at.
 inline bool IsBlockBarrier(Opcode op) { return IsBarrier(op) && !IsClusterBarrier(op) && !IsYield(op); }
 

@@ -114,7 +114,9 @@ Result<std::optional<ir::Module>> PtxModule::BuildForShape(std::string_view kern
   special.pipeline.below_lanes = true;
   ir::Module module = TRY(Build(kernel, special, times));
   const ir::Resumes one = module.functions[0].resumes;
-  if (one == ir::Resumes::kLanes) return std::nullopt;  // as any shape does
+  if (one == ir::Resumes::kLanes) {  // as any shape does, but for warps that stay together
+    return ir::RunsTogether(module.functions[0]) ? std::optional(std::move(module)) : std::nullopt;
+  }
   if (one <= ir::Resumes::kBlocks) return module;
   Stopwatch watch(times);
   const ir::Resumes any = TRY(ChooseTier(kernel, options)).resumes;

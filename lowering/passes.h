@@ -144,6 +144,12 @@ Status MakeWarpsResumable(ir::Module& module, ir::Function& f, const PassOptions
 
 // -- Simt to Collapsed --
 // Resumes lanes: each lane runs until it suspends; any control flow.
-Status MakeLanesResumable(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Kernels whose warps mostly stay together also get a function for these, which the module has until the next
+// pass.
+Status MakeLanesResumable(ir::Module& module, const PassOptions& options);
+
+// -- phase Collapsed --
+// The code for warps whose lanes are together becomes part of the kernel that resumes lanes.
+Status JoinTogetherCode(ir::Module& module, const PassOptions& options);
 
 }  // namespace ptx2cpu::lowering

@@ -69,6 +69,13 @@ constexpr std::array kPasses = {
               "just before the choice: it tries what the tier would be with and without its barriers"},
     PassEntry{"choose-tier", ChooseTier, Phase::kSimt, For::kAll, On::kKernels,
               "the last point that all tiers share; it tries the next passes on a copy"},
+    PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, On::kKernels,
+              "a sleep is a suspension for the next pass"},
+    PassEntry{
+        "make-lanes-resumable", nullptr, Phase::kSimt, For::kAll, On::kModule,
+        "needs barriers and collectives alone in their blocks, and no other pass; the copy for warps that "
+        "it makes goes through those of regions",
+        MakeLanesResumable},
     PassEntry{"defer-waits", DeferWaits, Phase::kSimt, For::kBlocks, On::kKernels,
               "first of those that the choice decides about: it makes barriers and boundaries"},
     PassEntry{"check-supported", CheckSupported, Phase::kSimt, For::kRegions, On::kKernels,
@@ -108,11 +115,8 @@ constexpr std::array kPasses = {
               "copies regions, so after the passes that have to do with slots and with each region"},
     PassEntry{"make-warps-resumable", MakeWarpsResumable, Phase::kCollapsed, For::kWarps, On::kKernels,
               "after the arms, which are within one turn of a warp: cuts what is left at its barriers"},
-    PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, On::kKernels,
-              "a sleep is a suspension for the next pass"},
-    PassEntry{
-        "make-lanes-resumable", MakeLanesResumable, Phase::kCollapsed, For::kLanes, On::kKernels,
-        "needs barriers and collectives alone in their blocks; accepts any graph, so it needs no other pass"},
+    PassEntry{"join-together-code", nullptr, Phase::kCollapsed, For::kAll, On::kModule,
+              "last: passes before it work on the code of each alone", JoinTogetherCode},
     PassEntry{"share-slots-of-lanes", ShareSlots, Phase::kCollapsed, For::kLanes, On::kKernels,
               "after the pass before, which gives each value that lives across a suspension its own"},
 };
@@ -175,7 +179,8 @@ class Observer {
   }
 
   Status After(const PassEntry& pass, const ir::Function& f) {
-    CHECK(f.phase == pass.after || !f.is_kernel, std::string(pass.name));
+    // Code of lanes is ready before that of regions.
+    CHECK(f.phase == pass.after || !f.is_kernel || f.resumes == ir::Resumes::kLanes, std::string(pass.name));
     if (dumps_) {
       std::string& before = before_[static_cast<size_t>(&f - module_.functions.data())];
       std::string text = ir::Print(module_, f);
@@ -195,6 +200,14 @@ class Observer {
   std::vector<std::string> before_;  // text by function
 };
 
+// The kernel has, and will have, no code for warps whose lanes are together.
+bool RunsLanesOnly(const ir::Module& module, bool tier_is_chosen) {
+  const ir::Function& kernel = module.functions[0];
+  if (kernel.resumes != ir::Resumes::kLanes || !tier_is_chosen) return kernel.resumes == ir::Resumes::kLanes;
+  return kernel.phase == Phase::kCollapsed && module.functions.back().together_of == ~0u &&
+         !ir::RunsTogether(kernel);
+}
+
 }  // namespace
 
 Result<std::vector<PassTime>> RunPipeline(ir::Module& module, const PipelineOptions& options) {
@@ -202,6 +215,7 @@ Result<std::vector<PassTime>> RunPipeline(ir::Module& module, const PipelineOpti
   for (const std::string& name : options.dump_after) TRY_STATUS(CheckName(name));
   std::vector<PassTime> times;
   Observer observer(module, options);
+  bool tier_is_chosen = false;
   for (const PassEntry& pass : kPasses) {
     std::chrono::nanoseconds time{0};
     const auto timed = [&](const auto& run, auto&&... arguments) {
@@ -222,7 +236,8 @@ Result<std::vector<PassTime>> RunPipeline(ir::Module& module, const PipelineOpti
     }
     if (ran) times.push_back({pass.name, time});
     if (pass.name == options.stop_after) break;
-    if (options.below_lanes && module.functions[0].resumes == ir::Resumes::kLanes) break;
+    tier_is_chosen |= pass.run == ChooseTier;
+    if (options.below_lanes && RunsLanesOnly(module, tier_is_chosen)) break;
   }
   return times;
 }

@@ -59,7 +59,8 @@ class Finder {
     const auto edges = f_.successors(block);
     for (size_t n = after_loop ? 1 : 0; n < edges.size(); ++n) Reach(edges[n].to);
     // A block that suspends continues where it is resumed.
-    if (Is(block, Opcode::kSuspend)) Reach(f_.successors(f_.entry)[f_.terminator(block).attrs.index].to);
+    if (Is(block, Opcode::kSuspend) && f_.resumes == ir::Resumes::kBlocks)
+      Reach(f_.successors(f_.entry)[f_.terminator(block).attrs.index].to);
   }
 
   void Reach(BlockId block) {
@@ -73,12 +74,50 @@ class Finder {
   std::vector<BlockId> work_;
 };
 
+// Blocks of the code for warps whose lanes are together, which begins at `heads`.
+std::vector<bool> BlocksOfTogether(const ir::Function& f, const std::vector<BlockId>& heads) {
+  std::vector<bool> found(f.blocks.size());
+  std::vector<BlockId> work;
+  for (BlockId head : heads) {
+    if (!head.valid() || found[head.index]) continue;
+    found[head.index] = true;
+    work.push_back(head);
+  }
+  while (!work.empty()) {
+    const BlockId block = work.back();
+    work.pop_back();
+    for (const ir::Edge& edge : f.successors(block)) {
+      if (!found[edge.to.index]) work.push_back(edge.to);
+      found[edge.to.index] = true;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 EarlyExits FindEarlyExits(const ir::Function& f) {
-  if (f.has_early_exit && f.resumes <= ir::Resumes::kBlocks && f.parked_slot == ~0u) return Finder(f).Run();
-  return {std::vector<bool>(f.blocks.size(), f.has_early_exit),
-          std::vector<bool>(f.blocks.size(), f.has_early_exit)};
+  const size_t count = f.blocks.size();
+  EarlyExits none{std::vector<bool>(count, f.has_early_exit), std::vector<bool>(count, f.has_early_exit),
+                  std::vector<bool>(count)};
+  if (f.resumes == ir::Resumes::kLanes) {
+    const std::vector<BlockId> heads = ir::TogetherByPoint(f);
+    const std::vector<bool> together = BlocksOfTogether(f, heads);
+    // Where warps suspend, some of their lanes may have exited before.
+    const bool suspends = std::ranges::count_if(heads, &BlockId::valid) > 1;
+    const EarlyExits found = Finder(f).Run();
+    for (size_t n = 0; n < count; ++n) {
+      none.apart[n] = !together[n];
+      if (!together[n] || suspends) continue;
+      none.before[n] = found.before[n];
+      none.within[n] = found.within[n];
+    }
+    return none;
+  }
+  if (!f.has_early_exit || f.resumes > ir::Resumes::kBlocks || f.parked_slot != ~0u) return none;
+  EarlyExits found = Finder(f).Run();
+  found.apart.resize(count);
+  return found;
 }
 
 }  // namespace ptx2cpu::analysis

@@ -8,11 +8,12 @@
 
 namespace ptx2cpu::analysis {
 
-// By block of warp or block level, in the Collapsed phase. Without early exits, and in kernels whose warps or
-// lanes suspend, nothing is looked at: `before` is has_early_exit everywhere.
+// By block of warp or block level, in the Collapsed phase. Without early exits, and in code of warps or lanes
+// that suspend, nothing is looked at: `before` is has_early_exit everywhere.
 struct EarlyExits {
   std::vector<bool> before;  // lanes may have exited when the block begins
   std::vector<bool> within;  // lanes may exit in the loop that ends the block
+  std::vector<bool> apart;   // the block runs lanes one by one, each until it suspends
 };
 EarlyExits FindEarlyExits(const ir::Function& f);
 

@@ -93,11 +93,43 @@ class Turn {
 
 }  // namespace
 
+namespace {
+
+// Slots that are accessed elsewhere than in the code that begins at the block.
+void LeaveOutOthers(const ir::Function& f, BlockId start, std::vector<bool>& is_of_turn) {
+  std::vector<bool> seen(f.blocks.size());
+  std::vector<BlockId> work{start};
+  seen[start.index] = true;
+  while (!work.empty()) {
+    const BlockId block = work.back();
+    work.pop_back();
+    for (const ir::Edge& edge : f.successors(block)) {
+      if (!seen[edge.to.index]) work.push_back(edge.to);
+      seen[edge.to.index] = true;
+    }
+  }
+  for (uint32_t n = 0; n < f.blocks.size(); ++n) {
+    if (seen[n]) continue;
+    for (ir::InstId id : f.blocks[n].insts) {
+      if (AccessesSlot(f.at_inst(id))) is_of_turn[f.at_inst(id).attrs.index] = false;
+    }
+  }
+}
+
+}  // namespace
+
 SlotsOfTurn FindSlotsOfTurn(const ir::Function& f) {
   SlotsOfTurn result{std::vector<bool>(f.slots.size()), std::vector<std::vector<uint32_t>>(f.blocks.size())};
-  if (f.slots.empty() || f.is_flat || f.resumes > ir::Resumes::kBlocks || f.parked_slot != ~0u) return result;
+  const bool together = std::ranges::count_if(ir::TogetherByPoint(f), &BlockId::valid) == 1;
+  if (f.slots.empty() || f.is_flat || (f.resumes > ir::Resumes::kBlocks && !together) || f.parked_slot != ~0u)
+    return result;
   for (size_t n = 0; n < std::min(f.slots.size(), kMaxSlots); ++n)
     result.is_of_turn[n] = f.slots[n].shape != Level::kBlock;
+  if (together) {
+    const BlockId warps = f.successors(f.entry)[0].to;
+    LeaveOutOthers(f, f.successors(warps)[0].to, result.is_of_turn);
+    result.turns[warps.index] = Turn(f, warps, result.is_of_turn).Used();
+  }
   for (uint32_t n = 0; n < f.blocks.size(); ++n) {
     const ir::Block& block = f.blocks[n];
     if (block.removed) continue;

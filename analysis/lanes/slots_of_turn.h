@@ -12,7 +12,8 @@ struct SlotsOfTurn {
   std::vector<bool> is_of_turn;              // by slot
   std::vector<std::vector<uint32_t>> turns;  // such slots of lanes, by the block that ends in the loop
 };
-// In the Collapsed phase. None where warps or lanes suspend, or lanes wait for those of another arm.
+// In the Collapsed phase. None where warps or lanes suspend, or lanes wait for those of another arm; the code
+// for warps whose lanes are together has one turn, which the resume at warp level begins.
 SlotsOfTurn FindSlotsOfTurn(const ir::Function& f);
 
 }  // namespace ptx2cpu::analysis

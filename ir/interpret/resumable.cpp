@@ -83,6 +83,10 @@ Status ExecuteYieldBlock(Step& s) {
 }
 Status ExecuteYieldWarp(Step& s) { return ExecuteYieldBlock(s); }
 
+// The code for warps whose lanes are together becomes part of a function that is run.
+Status ExecuteKeep(Step& s) { return s.Fault("code of a warp whose lanes are together, on its own"); }
+Status ExecuteLeave(Step& s) { return ExecuteKeep(s); }
+
 Status ExecuteResumeWord(Step& s) {
   s.Return(s.thread.words[s.inst.attrs.index]);
   return {};

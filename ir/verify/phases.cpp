@@ -14,8 +14,7 @@ bool IsBranch(Opcode op) { return op == Opcode::kCondBr || op == Opcode::kSwitch
 Status CheckLevelOf(const Subject& s, BlockId block, const Inst& inst) {
   Level level = s.f.at_block(block).level;
   // Resumable warps reach barriers independently of each other.
-  Level barrier =
-      s.f.resumes == Resumes::kWarps || inst.op == Opcode::kYieldWarp ? Level::kWarp : Level::kBlock;
+  Level barrier = s.f.resumes == Resumes::kWarps || IsOfWarp(inst.op) ? Level::kWarp : Level::kBlock;
   if (IsBarrier(inst.op) && level != barrier) {
     return s.Broken(block, inst, fmt::format("a block barrier in a block of {} level", Name(level)));
   }

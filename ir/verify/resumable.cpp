@@ -83,14 +83,18 @@ Status CheckResumable(Subject& s) {
   }
   Level level = f.resumes == Resumes::kLanes ? Level::kLane : blocks ? Level::kBlock : Level::kWarp;
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
-    if (resumable && IsYield(inst.op)) return s.Broken(block, inst, "a yield without a resume point");
+    if ((inst.op == Opcode::kKeep || inst.op == Opcode::kLeave) && f.together_of == ~0u)
+      return s.Broken(block, inst, "in a function that runs no warps of another one");
+    if (resumable && IsYield(inst.op) && inst.op != Opcode::kLeave)
+      return s.Broken(block, inst, "a yield without a resume point");
     if (resumable && !blocks && f.at_block(block).level == Level::kBlock) {
       return s.Broken(block, "a block of block level in a resumable function");
     }
     if (!IsResumption(inst.op)) return {};
     if (!resumable) return s.Broken(block, inst, "in a function that is not resumable");
     if (inst.op == Opcode::kDispatch) return CheckDispatch(s, block, inst);
-    if (f.at_block(block).level != level) {
+    const bool of_warp = f.at_block(block).level == Level::kWarp && RunsTogether(f);
+    if (f.at_block(block).level != level && !of_warp) {
       return s.Broken(block, inst, fmt::format("must be at {} level here", Name(level)));
     }
     if (inst.op == Opcode::kSuspend) return CheckSuspend(s, block, inst);

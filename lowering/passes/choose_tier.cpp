@@ -8,13 +8,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/graph/dominators.h"
 #include "analysis/regions/mixed_trips.h"
 #include "analysis/regions/spin_loops.h"
 #include "analysis/values/uniformity.h"
 #include "lowering/passes.h"
+#include "lowering/passes/arm_members.h"
 #include "lowering/passes/diagnose.h"
-#include "lowering/passes/mask_divergent_arms.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -23,69 +22,6 @@ using ir::Opcode;
 using ir::Resumes;
 
 bool HasMask(const ir::Inst& inst) { return ir::HasMembermask(inst.op, inst.attrs.flags); }
-
-// Are the members of every collective in the arms of a divergent branch lanes of its own arm, for sure?
-class ArmMembers {
- public:
-  explicit ArmMembers(ir::Function& f)
-      : f_(f), tree_(analysis::Dominators(analysis::BuildCfg(f))), arms_of_(BlocksOfArms(f)) {}
-
-  // The first collective of the branch's arms that may have others.
-  const ir::Inst* CollectiveOfOthers(ir::BlockId branch) const {
-    const ir::Inst& end = f_.terminator(branch);
-    const std::optional<std::vector<ir::BlockId>> arms = arms_of_(branch);
-    if (!arms) return &end;  // run within those of another branch
-    for (ir::BlockId block : *arms) {
-      for (ir::InstId id : f_.at_block(block).insts) {
-        const ir::Inst& inst = f_.at_inst(id);
-        if (!HasMask(inst)) continue;
-        bool within = false;
-        for (size_t e : {0, 1}) {
-          const ir::BlockId head = end.edges[e].to;
-          const bool only =
-              tree_.parent[head.index] == branch.index && tree_.Dominates(head.index, block.index);
-          within |= only && Keeps(inst.operands.back(), end.operands[0], e == 0, head, 8);
-        }
-        if (!within) return &inst;
-      }
-    }
-    return nullptr;
-  }
-
- private:
-  // The mask names only lanes for which the decision is `taken`.
-  bool Keeps(ir::ValueId mask, ir::ValueId decision, bool taken, ir::BlockId head, int depth) const {
-    const ir::Value& value = f_.at_value(mask);
-    if (!value.def.valid() || depth == 0) return false;
-    const ir::Inst& def = f_.at_inst(value.def);
-    const ir::Value& source = f_.at_value(decision);
-    if (source.def.valid() && f_.at_inst(source.def).op == Opcode::kNot) {
-      return Keeps(mask, f_.at_inst(source.def).operands[0], !taken, head, depth - 1);
-    }
-    if (def.op == Opcode::kActiveMask) {
-      return tree_.Dominates(head.index, def.block.index);
-    }
-    if (def.op == Opcode::kBallot || def.op == Opcode::kMatchAny || def.op == Opcode::kMatchAll) {
-      if (def.op == Opcode::kBallot && taken && def.operands[0] == decision) return true;
-      return f_.type_of(mask) == ir::Type::kI32 &&
-             Keeps(def.operands.back(), decision, taken, head, depth - 1);
-    }
-    if (def.op == Opcode::kAnd) {
-      return Keeps(def.operands[0], decision, taken, head, depth - 1) ||
-             Keeps(def.operands[1], decision, taken, head, depth - 1);
-    }
-    if (def.op == Opcode::kNot) {
-      const ir::Value& inner = f_.at_value(def.operands[0]);
-      const bool ballot = inner.def.valid() && f_.at_inst(inner.def).op == Opcode::kBallot;
-      return !taken && ballot && f_.at_inst(inner.def).operands[0] == decision;
-    }
-    return false;
-  }
-
-  ir::Function& f_;
-  analysis::DominatorTree tree_;
-  std::function<std::optional<std::vector<ir::BlockId>>(ir::BlockId)> arms_of_;
-};
 
 // Collectives that lanes may reach in different trips of a loop.
 class TripMixer {

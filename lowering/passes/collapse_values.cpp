@@ -21,8 +21,8 @@ void CollapseValues::SetHome(ir::ValueId old, PlaceId place, ir::ValueId clone) 
 ir::Level CollapseValues::ShapeOf(ir::ValueId old) const {
   if (per_lane_[old.index]) return ir::Level::kLane;
   // Warps that resume are at different places at one time.
-  const ir::Level widest =
-      f_.resumes == ir::Resumes::kWarps || per_warp_[old.index] ? ir::Level::kWarp : ir::Level::kBlock;
+  const bool for_themselves = f_.resumes == ir::Resumes::kWarps || f_.together_of != ~0u;
+  const ir::Level widest = for_themselves || per_warp_[old.index] ? ir::Level::kWarp : ir::Level::kBlock;
   if (uniformity_.UniformAt(old, ir::Level::kBlock)) return widest;
   return !flat_ && uniformity_.UniformAt(old, ir::Level::kWarp) ? ir::Level::kWarp : ir::Level::kLane;
 }

@@ -367,7 +367,7 @@ class OnceForBlock {
 Status ComputeOnce(ir::Module&, ir::Function& f, const PassOptions&) {
   // All lanes of a region run: the first vector has one that computes.
   const bool runs_blocks = f.resumes == ir::Resumes::kNever || f.resumes == ir::Resumes::kBlocks;
-  if (!runs_blocks || f.parked_slot != ~0u || f.has_early_exit) return {};
+  if (!runs_blocks || f.together_of != ~0u || f.parked_slot != ~0u || f.has_early_exit) return {};
   OnceForBlock(f).Run();
   return {};
 }

@@ -56,7 +56,7 @@ class ExtraBarriers {
         if (ir::IsCollective(inst.op)) block.level = ir::Level::kWarp;
         // Warps that suspend reach a barrier independently.
         if (ir::IsBarrier(inst.op)) {
-          const bool by_warps = f_.resumes == ir::Resumes::kWarps || inst.op == ir::Opcode::kYieldWarp;
+          const bool by_warps = f_.resumes == ir::Resumes::kWarps || ir::IsOfWarp(inst.op);
           block.level = by_warps ? ir::Level::kWarp : ir::Level::kBlock;
         }
       }

@@ -176,7 +176,7 @@ bool ThreadsWaitApart(const ir::Function& f) {
 }  // namespace
 
 bool MayPutBarriers(const ir::Function& f) {
-  if (!f.is_kernel) return false;
+  if (!f.is_kernel || f.together_of != ~0u) return false;
   switch (f.resumes) {
     case ir::Resumes::kNever:
       return true;

@@ -17,6 +17,7 @@
 // defined, and loaded where it is needed first; cheap pure values are computed again instead.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "analysis/values/liveness.h"
@@ -25,7 +26,9 @@
 #include "lowering/passes.h"
 #include "lowering/passes/barrier_words.h"
 #include "lowering/passes/block_editing.h"
+#include "lowering/passes/partings.h"
 #include "lowering/passes/ssa_repair.h"
+#include "runtime/abi/check.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -45,7 +48,7 @@ bool Suspends(const ir::Inst& inst) {
 
 class LanesResumable {
  public:
-  explicit LanesResumable(ir::Function& f) : f_(f) {}
+  LanesResumable(ir::Function& f, std::vector<Parting>& partings) : f_(f), partings_(partings) {}
 
   void Run() {
     Isolate(f_, Suspends);
@@ -53,6 +56,8 @@ class LanesResumable {
     f_.resume_points.assign(1, {});
     for (BlockId block : ir::ReversePostOrder(f_)) {
       if (Suspends(f_.at_inst(f_.at_block(block).insts.front()))) Suspend(block);
+      const auto parting = std::ranges::find(partings_, block, &Parting::branch);
+      if (parting != partings_.end()) MayBegin(*parting);
       EndLane(block);
     }
     std::vector<ValueId> map(f_.values.size());
@@ -61,6 +66,7 @@ class LanesResumable {
     ir::RemoveAll(f_, gone_);
     BuildEntry();
     CarryValues();
+    if (!partings_.empty()) ListSlots();
     f_.phase = ir::Phase::kCollapsed;
   }
 
@@ -101,6 +107,16 @@ class LanesResumable {
     behind.at = end.at;
     behind.Br(end.edges[0].to, end.edges[0].args);
     f_.resume_points.push_back(entry);
+    after_.push_back(after);
+  }
+
+  // Lanes continue at the branch whose warp has left other code there.
+  void MayBegin(Parting& parting) {
+    parting.point = static_cast<uint32_t>(f_.resume_points.size());
+    const ir::Position at = f_.terminator(parting.branch).at;
+    const BlockId after = ir::AddBlock(f_);
+    ir::Builder{f_, after, at}.Br(parting.branch);
+    f_.resume_points.push_back({Opcode::kUndef, ir::ResumePoint::kNoClass, 0, at});
     after_.push_back(after);
   }
 
@@ -276,7 +292,58 @@ class LanesResumable {
     }
   }
 
+  // -- slots that lanes need from a point on --
+
+  // By block: those of carried values that some way from its start loads before it stores them.
+  std::vector<std::vector<bool>> SlotsNeeded() const {
+    std::vector<std::vector<bool>> needed(f_.blocks.size(), std::vector<bool>(f_.slots.size()));
+    const std::vector<BlockId> order = ir::ReversePostOrder(f_);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto block = order.rbegin(); block != order.rend(); ++block) {
+        if (f_.at_block(*block).level != Level::kLane) continue;
+        std::vector<bool> slots = NeededAfter(*block, needed);
+        const std::vector<ir::InstId>& insts = f_.at_block(*block).insts;
+        for (auto id = insts.rbegin(); id != insts.rend(); ++id) {
+          const ir::Inst& inst = f_.at_inst(*id);
+          if (inst.op == Opcode::kSlotStore) slots[inst.attrs.index] = false;
+          if (inst.op == Opcode::kSlotLoad) slots[inst.attrs.index] = true;
+        }
+        changed |= slots != needed[block->index];
+        needed[block->index] = std::move(slots);
+      }
+    }
+    return needed;
+  }
+
+  std::vector<bool> NeededAfter(BlockId block, const std::vector<std::vector<bool>>& needed) const {
+    std::vector<bool> slots(f_.slots.size());
+    const ir::Inst& end = f_.terminator(block);
+    const auto add = [&](BlockId next) {
+      for (size_t n = 0; n < slots.size(); ++n) slots[n] = slots[n] || needed[next.index][n];
+    };
+    if (end.op == Opcode::kSuspend) add(after_[end.attrs.index - 1]);
+    for (const ir::Edge& edge : end.edges) {
+      if (end.op != Opcode::kResume) add(edge.to);
+    }
+    return slots;
+  }
+
+  void ListSlots() {
+    const std::vector<std::vector<bool>> needed = SlotsNeeded();
+    for (Parting& parting : partings_) {
+      const std::vector<bool>& slots = needed[after_[parting.point - 1].index];
+      for (ValueId value : carried_) {
+        const uint32_t slot = slot_of_[value.index];
+        if (!slots[slot]) continue;
+        const auto result = std::ranges::find(replaced_, value, &std::pair<ValueId, ValueId>::second);
+        parting.slots.emplace_back(slot, result == replaced_.end() ? value : result->first);
+      }
+    }
+  }
+
   ir::Function& f_;
+  std::vector<Parting>& partings_;
   BlockId body_;
   std::vector<BlockId> after_;  // of point i + 1
   std::vector<Class> classes_;
@@ -291,8 +358,24 @@ class LanesResumable {
 
 }  // namespace
 
-Status MakeLanesResumable(ir::Module&, ir::Function& f, const PassOptions&) {
-  if (f.resumes == ir::Resumes::kLanes) LanesResumable(f).Run();
+Status MakeLanesResumable(ir::Module& module, const PassOptions& options) {
+  const bool forced = options.tier != Tier::kAuto || (options.checks & PTX2CPU_CHECKS_ORDER) != 0;
+  const size_t count = module.functions.size();
+  for (size_t n = 0; n < count; ++n) {
+    ir::Function& f = module.functions[n];
+    if (!f.is_kernel || f.is_declaration || f.resumes != ir::Resumes::kLanes) continue;
+    auto partings = forced ? std::nullopt : DivideAtPartings(module, f, options);
+    std::optional<ir::Function> together;
+    if (partings) together.emplace(f);
+    std::vector<Parting> none;
+    LanesResumable(f, partings ? *partings : none).Run();
+    if (!together) continue;
+    together->name += ".together";
+    together->resumes = ResumesOfTogether(*together);
+    together->together_of = static_cast<uint32_t>(n);
+    LeaveWhereLanesPart(*together, *partings);
+    module.functions.push_back(std::move(*together));
+  }
   return {};
 }
 

@@ -36,7 +36,8 @@ class WarpsResumable {
     for (BlockId block : ir::ReversePostOrder(f_)) {
       if (f_.at_block(block).level != Level::kWarp) continue;
       for (size_t i = 0; i < f_.at_block(block).insts.size(); ++i) {
-        if (!ir::IsBarrier(f_.at_inst(f_.at_block(block).insts[i]).op)) continue;
+        const Opcode op = f_.at_inst(f_.at_block(block).insts[i]).op;
+        if (!ir::IsBarrier(op) || op == Opcode::kLeave) continue;
         Suspend(block, i);
         break;
       }

@@ -136,8 +136,9 @@ Status ShareSlotsOfArms(ir::Module&, ir::Function& f, const PassOptions&) {
 
 Status ShareSlots(ir::Module&, ir::Function& f, const PassOptions&) {
   // Elsewhere a thread continues where its graph does not lead.
-  const bool follows =
-      f.resumes == ir::Resumes::kNever ? f.parked_slot == ~0u : f.resumes == ir::Resumes::kLanes;
+  const bool follows = f.resumes == ir::Resumes::kNever
+                           ? f.parked_slot == ~0u
+                           : f.resumes == ir::Resumes::kLanes && !ir::RunsTogether(f);
   if (follows) Sharing(f).Run();
   return {};
 }

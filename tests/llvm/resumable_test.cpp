@@ -54,7 +54,8 @@ uint32_t Compare(const ir::Module& module, const std::string& what, lowering::Ji
       for (uint64_t seed = 0; seed < seeds; ++seed) {
         INFO(what << ", " << threads << " threads, n = " << n << ", seed " << seed);
         Memory memory(n);
-        llvm_test::StepDriver driver(kernel, function.resumes == ir::Resumes::kWarps, seed);
+        const bool whole_warps = function.resumes == ir::Resumes::kWarps || ir::RunsTogether(function);
+        llvm_test::StepDriver driver(kernel, whole_warps, seed);
         CHECK(driver.Run(test::kGrid, threads, memory.Parameters(kernel)) == "");
         CHECK(memory.data == expected.data);
         ++compared;
@@ -190,4 +191,14 @@ TEST_CASE("code for one shape is given up as soon as lanes have to resume", "[re
   const auto any = ptx->Build("k");
   REQUIRE(any);
   CHECK(any->functions[0].resumes == ir::Resumes::kLanes);
+}
+
+TEST_CASE("warps run together until their lanes part, as machine code", "[resumable]") {
+  const auto jit = MakeJit(1);
+  for (const std::filesystem::path& path : KernelsOf("/tests/passes/partings")) {
+    ir::Module module = test::ParseModule(test::ReadFile(path.string()));
+    REQUIRE(lowering::RunPipeline(module, {}));
+    CHECK(ir::RunsTogether(module.functions[0]));
+    CHECK(Compare(module, path.string(), *jit, 4) > 0);
+  }
 }

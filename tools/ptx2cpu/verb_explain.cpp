@@ -227,6 +227,7 @@ Status ExplainKernel(const Arguments& arguments) {
   }
   for (const uint32_t line : barriers)
     fmt::print("  no thread can observe the barrier at PTX line {}: removed\n", line);
+  if (ir::RunsTogether(f)) fmt::print("  warps run as vectors until their lanes part at a branch\n");
   fmt::print("  early exits before a barrier: {}\n", f.has_early_exit ? "yes, live masks are kept" : "none");
   size_t slots[3] = {}, slot_bytes[3] = {};  // per lane, warp, block
   for (const ir::Slot& slot : f.slots) {

@@ -119,7 +119,7 @@ Result<Members> MembersOf(Site& s, size_t mask_operand) {
     return s.Broken("is at " + std::string(Name(s.e.step->level)) + " level");
   Members members{LiveMask(s.e, s.e.step->warp), nullptr};
   // Where lanes suspend on their own, the scheduler that resumes them has grouped those with one mask.
-  const bool grouped = s.e.f.resumes == ir::Resumes::kLanes;
+  const bool grouped = s.e.lanes_apart;
   if (grouped || s.Has(ir::kLegacy) || mask_operand >= s.inst.operands.size()) {
     members.mask = members.live;
     return members;

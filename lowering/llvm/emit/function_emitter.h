@@ -47,6 +47,7 @@ struct FunctionEmitter {
   analysis::LaneWords lane_words;
   unsigned permutations = 0;                      // that shuffles have become
   bool lanes_missing;                             // where code is emitted, lanes may have exited
+  bool lanes_apart = false;                       // or run one by one until each suspends
   std::map<llvm::Value*, llvm::Value*> lanes_of;  // of LanesOf, by the warp's number
   std::map<uint64_t, uint32_t> rows_read = {};  // by parameter: the region that reads the block's rows first
   FunctionBody body;

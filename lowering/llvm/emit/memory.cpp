@@ -38,8 +38,8 @@ llvm::AtomicOrdering OrderingOf(MemoryOrder order) {
 // itself refuses is found by the fault handler.
 void CheckAlignment(Site& s, const AlignedOperand& aligned) {
   FunctionEmitter& e = s.e;
-  const bool always = !e.f.is_kernel || e.f.resumes == ir::Resumes::kLanes || s.inst.op == Opcode::kAtomic ||
-                      s.inst.op == Opcode::kAtomicCas;
+  const bool always =
+      !e.f.is_kernel || e.lanes_apart || s.inst.op == Opcode::kAtomic || s.inst.op == Opcode::kAtomicCas;
   const AlignmentChecks checks = e.m.options.alignment;
   if (!always && checks == AlignmentChecks::kNone) return;
   if (aligned.align < 2) return;

@@ -338,7 +338,7 @@ void StoreSlot(Site& s, llvm::Value* value, llvm::Value* live) {
       std::min<uint64_t>(static_cast<uint64_t>(ir::Bytes(slot.type)) * (lanes ? e.step->width : 1), 64));
   llvm::Value* address = e.memory.SlotAddress(index);
   // Lanes that wait elsewhere keep theirs.
-  if (lanes && (e.f.parked_slot != ~0u || e.f.resumes == ir::Resumes::kLanes)) {
+  if (lanes && (e.f.parked_slot != ~0u || e.lanes_apart)) {
     llvm::Value* runs = s.b.CreateBitCast(live, llvm::FixedVectorType::get(e.I(1), e.step->width));
     value = s.b.CreateSelect(runs, value, e.memory.Load(value->getType(), address, align, Memory::kSlot));
   }
@@ -354,8 +354,8 @@ Status EmitSlotStore(Site& s) {
   } else if (e.step->level == ir::Level::kWarp) {
     if (e.matrix_slots.IsInPlace(s.inst)) return {};
     const bool of_lanes = e.f.slots[s.inst.attrs.index].shape == ir::Level::kLane;
-    const bool needs_mask = e.f.parked_slot != ~0u || e.f.resumes == ir::Resumes::kLanes ||
-                            (!of_lanes && s.Raw(0)->getType()->isVectorTy());
+    const bool needs_mask =
+        e.f.parked_slot != ~0u || e.lanes_apart || (!of_lanes && s.Raw(0)->getType()->isVectorTy());
     StoreSlot(s, s.Raw(0), needs_mask ? LiveMask(e, e.step->warp) : nullptr);
   } else if (e.f.slots[s.inst.attrs.index].shape == ir::Level::kBlock &&
              !e.values.IsVarying(s.inst.operands[0])) {

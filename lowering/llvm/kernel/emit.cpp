@@ -88,7 +88,8 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   };
   bool matters = !kernel.is_flat && ReadsThreadIndex(kernel);  // flat loops count the indices themselves
   for (uint32_t index : m.layout.functions) matters |= ReadsThreadIndex(m.ir.functions[index]);
-  matters &= kernel.resumes != ir::Resumes::kLanes;  // one lane after the other: no loop to gain from it
+  // One lane after the other: no loop to gain from it.
+  matters &= kernel.resumes != ir::Resumes::kLanes || ir::RunsTogether(kernel);
   const uint32_t* required = kernel.required_threads;
   bool always = required[0] != 0 && required[1] <= 1 && required[2] <= 1;
   if (required[0] != 0) return body(entry, always);

@@ -24,7 +24,10 @@ Status EmitRegion(FunctionEmitter& e, const ir::Edge& edge, const LaneStep& step
   TRY_STATUS(e.blocks.Open(order, arguments));
   for (ir::BlockId id : order) {
     e.b.SetInsertPoint(e.blocks.Of(id));
-    if (step.level != Level::kLane) e.lanes_missing = e.exits.before[id.index];
+    if (step.level != Level::kLane) {
+      e.lanes_missing = e.exits.before[id.index];
+      e.lanes_apart = e.exits.apart[id.index];
+    }
     if (step.level == Level::kWarp) {
       e.matrices.Begin(id);
       e.matrix_slots.Begin(id);
@@ -351,7 +354,7 @@ Status EmitForLanes(Site& s) {
     return s.Broken("at block level of a function that is not flat");
   if (s.inst.edges.size() == 3) return EmitForLanesOfArm(s);
   LoopEmitter loops(s.e);
-  if (s.e.f.resumes == ir::Resumes::kLanes) return loops.ForEachLane(s.inst);
+  if (s.e.lanes_apart) return loops.ForEachLane(s.inst);
   return s.e.f.is_flat ? loops.ForThreads(s.inst) : loops.ForLanes(s.inst);
 }
 

@@ -12,6 +12,8 @@
 // where it continues, or that it has ended.
 #include <llvm/IR/Constants.h>
 
+#include <algorithm>
+
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/kernel/function.h"
 #include "lowering/llvm/kernel/loops.h"
@@ -99,6 +101,7 @@ void StoreForLive(Site& s, Value value, Value address, Value live) {
 
 Level LevelOfResuming(const Site& s) {
   if (s.e.f.resumes == ir::Resumes::kBlocks) return Level::kBlock;
+  if (s.e.step->level == Level::kWarp && ir::RunsTogether(s.e.f)) return Level::kWarp;
   return s.e.f.resumes == ir::Resumes::kLanes ? Level::kLane : Level::kWarp;
 }
 
@@ -110,6 +113,25 @@ Status ResumeBlock(Site& s) {
     if (edge == 0 && e.f.has_early_exit) status = BeginLiveMasks(e);
   });
   return status;
+}
+
+// A warp begins with all its lanes, or with one after the other.
+void BeginTogether(Site& s, Value point) {
+  FunctionEmitter& e = s.e;
+  const std::vector<ir::BlockId> heads = ir::TogetherByPoint(e.f);
+  const auto apart = std::ranges::find(heads, ir::BlockId{});
+  ChooseEdge(s, point, [&](size_t edge) {
+    if (edge != 0) return;
+    // What inactive lanes hold is never undefined.
+    for (uint32_t slot : e.slots_of_turn.turns[s.inst.block.index]) e.memory.ClearSlotOfTurn(slot);
+    if (apart == heads.end()) return;
+    llvm::BasicBlock *all = e.body.NewBlock("all_lanes"), *some = e.body.NewBlock("some_lanes");
+    Value live = LiveMask(e, e.step->warp);
+    s.b.CreateCondBr(s.b.CreateICmpEQ(live, LanesOf(e, e.step->warp)), all, some);
+    s.b.SetInsertPoint(some);
+    e.blocks.Jump(s.inst.edges[static_cast<size_t>(apart - heads.begin())]);
+    s.b.SetInsertPoint(all);
+  });
 }
 
 }  // namespace
@@ -132,6 +154,10 @@ Status EmitResume(Site& s) {
     thread = s.b.CreateAdd(thread, s.b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, live, s.b.getTrue()));
   }
   Value point = e.memory.Load(e.I(32), PointAddress(e, thread), llvm::Align(4), Memory::kContext);
+  if (e.step->level == Level::kWarp && ir::RunsTogether(e.f)) {
+    BeginTogether(s, point);
+    return {};
+  }
   const bool parks = e.f.parked_slot != ~0u;
   if (parks && e.step->level == Level::kLane)
     return s.Broken("lanes that are resumed one by one are never parked");
@@ -163,6 +189,9 @@ Status EmitSuspend(Site& s) {
 
 Status EmitYieldBlock(Site& s) { return s.Broken("in a function without resume points"); }
 Status EmitYieldWarp(Site& s) { return s.Broken("in a function without resume points"); }
+
+Status EmitKeep(Site& s) { return s.Broken("in code that is no part of another function yet"); }
+Status EmitLeave(Site& s) { return EmitKeep(s); }
 
 Status EmitResumeWord(Site& s) {
   FunctionEmitter& e = s.e;

@@ -142,3 +142,14 @@ extern "C" __global__ void scan_look_back(const unsigned* in, unsigned* out, uns
   out[base + 2] = before + c;
   out[base + 3] = before + d;
 }
+
+// Inclusive sums of each row, a warp per row. Lanes count their trips for themselves, and nvcc repeats the body four times:
+// for all that the code says, some lanes could be in other trips than the rest of their warp.
+extern "C" __global__ void scan_rows(const unsigned* in, unsigned* out, unsigned length) {
+  unsigned row = (blockIdx.x * 256 + threadIdx.x) / 32, lane = threadIdx.x % 32, carry = 0;
+  for (unsigned i = lane; i < length; i += 32) {
+    unsigned sum = WarpScan(in[row * length + i], lane) + carry;
+    out[row * length + i] = sum;
+    carry = __shfl_sync(0xffffffffu, sum, 31);
+  }
+}

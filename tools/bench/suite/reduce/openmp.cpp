@@ -80,5 +80,15 @@ void Scan(const Data& data) {
   InclusiveScan(data.Get<const uint32_t*>(0), data.Get<uint32_t*>(1), data.Get<uint32_t>(2));
 }
 void ScanLookBack(const Data& data) { Scan(data); }
+void ScanRows(const Data& data) {
+  const auto* in = data.Get<const uint32_t*>(0);
+  auto* out = data.Get<uint32_t*>(1);
+  const auto length = data.Get<uint32_t>(2), rows = data.Get<uint32_t>(3);
+#pragma omp parallel for
+  for (uint32_t row = 0; row < rows; ++row) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < length; ++i) out[row * length + i] = sum += in[row * length + i];
+  }
+}
 
 }  // namespace ptx2cpu::suite::PTX2CPU_SUITE_BUILD

@@ -69,4 +69,14 @@ Problem ScanLookBack(Size size) {
   return problem;
 }
 
+Problem ScanRows(Size size) {
+  const uint32_t rows = size == Size::kFull ? 2048 : 64, length = 1024, n = rows * length;
+  Problem problem{.bytes = 8.0 * n, .size = fmt::format("{} rows of {} words", rows, length)};
+  const Argument in = problem.In(Words(n, 1, 100)), out = problem.Out<uint32_t>(n),
+                 columns = problem.Value(length), count = problem.Value(rows);
+  problem.Launch("scan_rows", {rows / 8}, {256}, {in, out, columns});
+  static_cast<void>(count);  // for OpenMP
+  return problem;
+}
+
 }  // namespace ptx2cpu::suite

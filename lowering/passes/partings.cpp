@@ -1,0 +1,145 @@
+// Kernels that resume lanes because the lanes of a warp may take a branch differently: mostly they do not
+// (a loop of `for (i = lane; i < n; i += 32)` around a shuffle, n a multiple of 32). Each such branch of the
+// code for warps asks, and where lanes differ all of them continue one by one.
+//
+//   before                            after
+//     b: ...                            b:    ... ; br t
+//        cond_br %p, x, y               t:    %same = vote_uni %p ; br ask
+//                                       ask:  cond_br %same, go, part
+//                                       go:   %m = ballot %p ; br take
+//                                       take: %q = icmp ne %m, 0 ; cond_br %q, x, y
+//                                       part: keep 3, %v ... ; br out
+//                                       out:  leave 7 ; br gone
+//                                       gone: exit
+//
+// Both votes are of the lanes that are here, so what the new branches decide by is uniform. The copy is T1,
+// or T2 where it has barriers. Where lanes differ, what their code needs from there on is kept in its slots,
+// and the scheduler runs them to the end of the kernel.
+#include "lowering/passes/partings.h"
+
+#include <algorithm>
+
+#include "analysis/regions/spin_loops.h"
+#include "analysis/values/uniformity.h"
+#include "ir/build.h"
+#include "lowering/passes/arm_members.h"
+#include "lowering/passes/block_editing.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::BlockId;
+using ir::Opcode;
+using Lines = std::vector<uint32_t>;  // of branches, in ascending order
+
+constexpr int kMaxRounds = 8;  // a branch that is mended may show another
+
+std::vector<Parting> Divide(ir::Function& f, const Lines& lines) {
+  std::vector<Parting> partings;
+  for (BlockId block : ir::ReversePostOrder(f)) {
+    const ir::Inst& end = f.terminator(block);
+    if (end.op != Opcode::kCondBr || !std::ranges::binary_search(lines, end.at.ptx_line)) continue;
+    partings.push_back({SplitBlock(f, block, f.at_block(block).insts.size() - 1, ""), 0, {}});
+  }
+  return partings;
+}
+
+// What forming regions of the function would leave to be checked at run time: the lines of branches.
+std::optional<Lines> FindOpenBranches(const ir::Module& module, ir::Function f, const PassOptions& options) {
+  ir::Module messages;
+  messages.name = module.name;
+  if (!InsertExtraBarriers(messages, f, options) || !MaskDivergentArms(messages, f, options)) return {};
+  const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(f, options.launch);
+  const ArmMembers members(f);
+  Lines lines;
+  for (BlockId block : ir::ReversePostOrder(f)) {
+    for (ir::InstId id : f.at_block(block).insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      const bool open =
+          ir::IsAgreement(inst.op) && !uniformity.UniformAt(inst.operands[0], f.at_block(block).level);
+      if (open && inst.op == Opcode::kAgreeIndex) return {};
+      if (open) lines.push_back(inst.at.ptx_line);
+      // Lanes with masks of their own may be at different executions.
+      if (ir::HasMembermask(inst.op, inst.attrs.flags) &&
+          !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp))
+        return {};
+    }
+    const ir::Inst& end = f.terminator(block);
+    const bool divergent = end.op == Opcode::kCondBr && (end.attrs.flags & ir::kDivergent) != 0;
+    if (divergent && members.CollectiveOfOthers(block) != nullptr) lines.push_back(end.at.ptx_line);
+  }
+  std::ranges::sort(lines);
+  lines.erase(std::ranges::unique(lines).begin(), lines.end());
+  return lines;
+}
+
+bool Has(const ir::Function& f, bool (*is)(Opcode)) {
+  return std::ranges::any_of(f.insts,
+                             [&](const ir::Inst& inst) { return inst.block.valid() && is(inst.op); });
+}
+
+}  // namespace
+
+ir::Resumes ResumesOfTogether(const ir::Function& f) {
+  return Has(f, ir::IsBarrier) ? ir::Resumes::kWarps : ir::Resumes::kNever;
+}
+
+std::optional<std::vector<Parting>> DivideAtPartings(const ir::Module& module, ir::Function& f,
+                                                     const PassOptions& options) {
+  if (Has(f, ir::IsClusterBarrier) || !analysis::FindSpinLoops(f).empty()) return {};
+  Lines lines;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    ir::Function copy = f;
+    copy.resumes = ResumesOfTogether(f);
+    LeaveWhereLanesPart(copy, Divide(copy, lines));
+    const std::optional<Lines> open = FindOpenBranches(module, std::move(copy), options);
+    if (!open) return {};
+    if (open->empty()) {
+      if (lines.empty() && ResumesOfTogether(f) == ir::Resumes::kNever) return {};
+      return Divide(f, lines);
+    }
+    const size_t before = lines.size();
+    lines.insert(lines.end(), open->begin(), open->end());
+    std::ranges::sort(lines);
+    lines.erase(std::ranges::unique(lines).begin(), lines.end());
+    if (lines.size() == before) return {};
+  }
+  return {};
+}
+
+void LeaveWhereLanesPart(ir::Function& f, const std::vector<Parting>& partings) {
+  for (const Parting& parting : partings) {
+    const ir::InstId branch = f.at_block(parting.branch).insts.back();
+    const ir::Inst old = f.at_inst(branch);
+    ir::Remove(f, branch);
+    BlockId blocks[7];
+    for (BlockId& block : blocks) block = ir::AddBlock(f);
+    const auto [asks, ask, go, take, part, out, gone] = blocks;
+    const auto in = [&](BlockId block) { return ir::Builder{f, block, old.at}; };
+    ir::Builder begins = in(parting.branch);
+    const ir::ValueId all = begins.Const(ir::Type::kI32, ~0u);
+    begins.Br(asks);
+    const auto vote = [&](BlockId block, Opcode op, BlockId next) {
+      ir::Builder b = in(block);
+      const ir::ValueId result = b.Inst1(op, ir::Type::kVoid, {old.operands[0], all}, {.flags = ir::kLegacy});
+      b.Br(next);
+      return result;
+    };
+    const ir::ValueId same = vote(asks, Opcode::kVoteUni, ask);
+    in(ask).CondBr(same, {go, {}}, {part, {}});
+    const ir::ValueId takers = vote(go, Opcode::kBallot, take);
+    ir::Builder chooses = in(take);
+    chooses.CondBr(chooses.Icmp(ir::Compare::kNe, takers, chooses.Const(ir::Type::kI32, 0)), old.edges[0],
+                   old.edges[1]);
+    ir::Builder parts = in(part);
+    for (const auto& [slot, value] : parting.slots)
+      parts.Make(Opcode::kKeep, f.type_of(value), {value}, {.index = slot}, ir::Type::kVoid, 0);
+    parts.Br(out);
+    ir::Builder leaves = in(out);
+    leaves.Make(Opcode::kLeave, ir::Type::kVoid, {}, {.index = parting.point}, ir::Type::kVoid, 0);
+    leaves.Br(gone);
+    in(gone).Terminate(Opcode::kExit);
+  }
+}
+
+}  // namespace ptx2cpu::lowering
