@@ -72,6 +72,7 @@ struct KernelModule::State {
 
   Result<const lowering::DeclaredVariables*> TheVariables();
   Status Declare();
+  Once<std::unique_ptr<KernelCode>>& CodeOf(std::string_view kernel);
 
   CodeReports reports{source, compiler, loader, options};  // before the loader it loads with
 };
@@ -166,39 +167,36 @@ Status KernelModule::Check() {
   return Caught([&] { return state_->facts.Check(); });
 }
 
-Result<std::shared_ptr<const KernelCode>> KernelModule::CompileOnce(std::string_view kernel,
-                                                                    const KernelCode::Wanted& wanted,
-                                                                    double& milliseconds) {
-  State& s = *state_;
-  Once<std::unique_ptr<KernelCode>>* once = nullptr;
-  {
-    std::lock_guard lock(s.mutex);
-    auto found = s.codes.find(kernel);
-    if (found == s.codes.end())
-      found =
-          s.codes.emplace(std::string(kernel), std::make_unique<Once<std::unique_ptr<KernelCode>>>()).first;
-    once = found->second.get();
-  }
-  milliseconds = 0;
-  const auto& result = once->Get([&]() -> Result<std::unique_ptr<KernelCode>> {
-    const auto start = Clock::now();
-    auto code = std::make_unique<KernelCode>(*this, std::string(kernel));
-    TRY_STATUS(code->Begin(wanted));
-    RegisterLaunchable();
-    code->milliseconds_ = milliseconds = MillisecondsSince(start);
-    return code;
-  });
-  if (!result) return Fail(result.error());
-  return std::shared_ptr<const KernelCode>(shared_from_this(), result->get());
+Once<std::unique_ptr<KernelCode>>& KernelModule::State::CodeOf(std::string_view kernel) {
+  std::lock_guard lock(mutex);
+  auto found = codes.find(kernel);
+  if (found == codes.end())
+    found = codes.emplace(std::string(kernel), std::make_unique<Once<std::unique_ptr<KernelCode>>>()).first;
+  return *found->second;
+}
+
+Result<std::unique_ptr<KernelCode>> KernelModule::MakeCode(std::string_view kernel,
+                                                           const KernelCode::Wanted& wanted) {
+  const auto start = Clock::now();
+  auto code = std::make_unique<KernelCode>(*this, std::string(kernel));
+  TRY_STATUS(code->Begin(wanted));
+  RegisterLaunchable();
+  code->milliseconds_ = MillisecondsSince(start);
+  return code;
 }
 
 Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel,
                                                                 std::optional<Dim3> first_block,
                                                                 uint64_t blocks) {
-  double milliseconds = 0;
-  auto code = CompileOnce(kernel, {.block = first_block, .many_blocks = AreMany(blocks)}, milliseconds);
-  if (code && first_block) CompileAhead(kernel, milliseconds, *first_block, blocks);
-  return code;
+  double milliseconds = 0;  // for which this call has compiled
+  const auto& result = state_->CodeOf(kernel).Get([&]() -> Result<std::unique_ptr<KernelCode>> {
+    auto code = TRY(MakeCode(kernel, {.block = first_block, .many_blocks = AreMany(blocks)}));
+    milliseconds = code->milliseconds_;
+    return code;
+  });
+  if (!result) return Fail(result.error());
+  if (first_block) CompileAhead(kernel, milliseconds, *first_block, blocks);
+  return std::shared_ptr<const KernelCode>(shared_from_this(), result->get());
 }
 
 // On a processor that is idle, as most are while a program waits for code.
@@ -209,9 +207,8 @@ void KernelModule::CompileAhead(std::string_view kernel, double milliseconds, Di
   const std::optional<size_t> next = s.ahead->AfterUse(static_cast<size_t>(place), milliseconds);
   if (!next) return;
   RunLater([this, block, blocks, &name = s.kernels[*next]](const std::atomic<bool>& stop) {
-    double unused = 0;
-    static_cast<void>(
-        CompileOnce(name, {.block = block, .many_blocks = AreMany(blocks), .stop = &stop}, unused));
+    state_->CodeOf(name).Prepare(
+        [&] { return MakeCode(name, {.block = block, .many_blocks = AreMany(blocks), .stop = &stop}); });
   });
 }
 

@@ -167,10 +167,7 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
  private:
   friend class KernelCode;
   KernelModule(std::vector<PtxText> texts, ModuleOptions options);
-  // `milliseconds`: what this call has compiled for.
-  Result<std::shared_ptr<const KernelCode>> CompileOnce(std::string_view kernel,
-                                                        const KernelCode::Wanted& wanted,
-                                                        double& milliseconds);
+  Result<std::unique_ptr<KernelCode>> MakeCode(std::string_view kernel, const KernelCode::Wanted& wanted);
   // Kernels that launches may need next, for blocks of this shape.
   void CompileAhead(std::string_view kernel, double milliseconds, Dim3 block, uint64_t blocks);
   void RegisterLaunchable();  // kernels whose address compiled code contains

@@ -25,6 +25,13 @@ class Once {
     if (!value_) value_.emplace(make());
     return *value_;
   }
+  // Ahead of the first caller; a failure is not kept.
+  template <typename Make>
+  void Prepare(const Make& make) {
+    std::lock_guard lock(mutex_);
+    if (value_) return;
+    if (Result<T> made = make()) value_.emplace(std::move(made));
+  }
 
  private:
   std::mutex mutex_;

@@ -6,6 +6,7 @@
 
 #include "runtime/engine/background.h"
 #include "runtime/engine/kernel_module.h"
+#include "runtime/engine/kernel_source.h"
 #include "runtime/worker/processors.h"
 #include "tests/cache/scratch.h"
 
@@ -64,4 +65,12 @@ TEST_CASE("a module compiles the next kernels in the background", "[ahead]") {
   REQUIRE(module->Compile("k2", kBlock));   // is there
   rt::WaitForBackground();
   CHECK(cache.counts().stored == 4 * one);
+}
+
+TEST_CASE("what fails ahead of a launch is tried again by it", "[ahead]") {
+  rt::Once<int> once;
+  once.Prepare([]() -> Result<int> { return Fail(ErrorCode::kInternal, "stopped"); });
+  CHECK(*once.Get([]() -> Result<int> { return 3; }) == 3);
+  once.Prepare([]() -> Result<int> { return 4; });
+  CHECK(*once.Get([]() -> Result<int> { return 5; }) == 3);
 }
