@@ -27,6 +27,9 @@ class LinearTexture;
 // Vectors one after the other, a power of two of them, as one.
 llvm::Value* Concatenate(llvm::IRBuilder<>& b, std::vector<llvm::Value*> parts);
 
+// All lanes' first elements, then all second ones, of up to four, brought into the order of memory.
+llvm::Value* InTurn(llvm::IRBuilder<>& b, const std::vector<llvm::Value*>& parts);
+
 class LaneVectors {
  public:
   LaneVectors(FunctionEmitter& e, const LanePlan& plan);
@@ -204,6 +207,16 @@ class LaneVectors {
   bool IsRecord(const ir::Inst& access) const;
   void DivideRecords(const ir::Inst& load, llvm::Value* whole);
   llvm::Value* MakeRecords(const ir::Inst& store);
+  // componentwise.cpp: an element of each lane's record, all of which were loaded at once.
+  struct Element {
+    llvm::Value* whole;
+    unsigned number, count;
+  };
+  using Elements = std::map<llvm::Value*, Element>;
+  friend class Componentwise;
+  Elements elements_ = {};
+  void NoteElements(const ir::Inst& load, llvm::Value* whole);
+  llvm::Value* InOrderOfMemory(const ir::Inst& store);  // null: its records are not computed as a whole
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.
   struct Stretch {

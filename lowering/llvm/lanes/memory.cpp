@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <utility>
 
 #include "lowering/llvm/lanes/lane_vectors.h"
@@ -181,12 +180,13 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned 
   }
   e.m.Annotate(load, memory);
   if (packed) return Unpack(inst, load);
-  if (IsRecord(inst)) return DivideRecords(inst, load);
+  if (IsRecord(inst)) return DivideRecords(inst, load), NoteElements(inst, load);
   for (size_t k = 0; k < count; ++k) {
     llvm::SmallVector<int, 64> from;
     for (unsigned lane = 0; lane < width_; ++lane) from.push_back(static_cast<int>(lane * count + k));
     e.values.Set(inst.results[k], count == 1 ? static_cast<Value>(load) : b.CreateShuffleVector(load, from));
   }
+  if (count > 1) NoteElements(inst, load);
 }
 
 // Lanes that are not active read what the first active one reads.
@@ -292,29 +292,14 @@ llvm::Instruction* LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& 
   Value pointer = FirstPointer(inst, &memory, lanes_before), whole = Vector(e.values.Get(inst.operands[1]));
   const bool packed = IsPacked(inst);
   if (packed) whole = Pack(inst);
-  if (IsRecord(inst)) {
+  if (Value computed = count > 1 && !packed ? InOrderOfMemory(inst) : nullptr) {
+    whole = computed;
+  } else if (IsRecord(inst)) {
     whole = MakeRecords(inst);
   } else if (count > 1 && !packed) {
-    // All lanes' first elements, then all second ones ..., brought into the order of memory.
-    llvm::SmallVector<int, 64> pair(2 * width_);
-    std::iota(pair.begin(), pair.end(), 0);
-    auto two = [&](size_t k) {
-      Value first = Vector(e.values.Get(inst.operands[k]));
-      Value second =
-          k < count ? Vector(e.values.Get(inst.operands[k + 1])) : llvm::PoisonValue::get(first->getType());
-      return b.CreateShuffleVector(first, second, pair);
-    };
-    whole = two(1);
-    if (count > 2) {
-      llvm::SmallVector<int, 128> four(4 * width_);
-      std::iota(four.begin(), four.end(), 0);
-      whole = b.CreateShuffleVector(whole, two(3), four);
-    }
-    llvm::SmallVector<int, 128> order;
-    for (unsigned lane = 0; lane < width_; ++lane) {
-      for (unsigned k = 0; k < count; ++k) order.push_back(static_cast<int>(k * width_ + lane));
-    }
-    whole = b.CreateShuffleVector(whole, order);
+    std::vector<Value> parts;
+    for (size_t k = 1; k <= count; ++k) parts.push_back(Vector(e.values.Get(inst.operands[k])));
+    whole = InTurn(b, parts);
   }
   llvm::Instruction* store;
   if (IsAll(mask)) {

@@ -5,6 +5,8 @@
 //   x4 y4 z4 w4 x5 ...        z0 .. z7 w0 .. w7        y0 .. y15
 //   x8 y8 z8 w8 x9 ...        x8 .. x15 y8 .. y15      z0 .. z15
 //   ...                       z8 .. z15 w8 .. w15      w0 .. w15
+#include <llvm/IR/Constants.h>
+
 #include "lowering/llvm/lanes/lane_vectors.h"
 
 namespace ptx2cpu::lowering {
@@ -32,6 +34,20 @@ Value Concatenate(llvm::IRBuilder<>& b, std::vector<Value> parts) {
       parts[i] = Permute(b, parts[2 * i], parts[2 * i + 1], 2 * elements, [](unsigned n) { return n; });
   }
   return parts[0];
+}
+
+// Pairs of vectors as one, then these, then their elements in the order of memory.
+Value InTurn(llvm::IRBuilder<>& b, const std::vector<Value>& parts) {
+  const auto lanes = llvm::cast<llvm::FixedVectorType>(parts[0]->getType())->getNumElements();
+  const auto count = static_cast<unsigned>(parts.size());
+  const auto as_they_are = [](unsigned n) { return n; };
+  const auto two = [&](size_t k) {
+    Value second = k + 1 < count ? parts[k + 1] : llvm::PoisonValue::get(parts[k]->getType());
+    return Permute(b, parts[k], second, 2 * lanes, as_they_are);
+  };
+  Value all = two(0);
+  if (count > 2) all = Permute(b, all, two(2), 4 * lanes, as_they_are);
+  return Permute(b, all, all, count * lanes, [&](unsigned n) { return n % count * lanes + n / count; });
 }
 
 bool LaneVectors::IsRecord(const ir::Inst& access) const {
