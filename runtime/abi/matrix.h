@@ -32,7 +32,13 @@ enum ptx2cpu_matrix_element {
 #define PTX2CPU_MATRIX_SELECTOR_SHIFT 21
 
 /* A fragment that is prepared for products, aligned to 64. */
-#define PTX2CPU_MATRIX_PREPARED_BYTES 1408
+#define PTX2CPU_MATRIX_PREPARED_BYTES 6144
+
+/* A product of fragments that are prepared, added to `sums`. */
+typedef struct {
+  uint32_t* sums;
+  const void *a, *b;
+} ptx2cpu_matrix_product;
 
 /* A tile of bytes (matrix_tiles.cpp): 64 bytes of k of 16 rows of A, or of the columns of two fragments B. */
 #define PTX2CPU_MATRIX_TILE_BYTES 1024

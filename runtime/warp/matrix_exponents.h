@@ -18,11 +18,13 @@ template <Format format>
 struct Lanes {
   using Element = uint16_t;
   using U = U16x32;
+  using I = I16x32;
 };
 template <>
 struct Lanes<Format::kTF32> {
   using Element = uint32_t;
   using U = U32x16;
+  using I = I32x16;
 };
 
 // The exponents of words, in 16 bits for f16 and bf16, in 32 bits for tf32.
@@ -67,6 +69,25 @@ inline I32x16 LargestOfBytes(I8x64 bytes) {
   word = largest(word << 16);
   word = largest(word << 8);
   return Bits<I32x16>(word) >> 24;
+}
+
+// The largest exponent of products, for `count` groups from `first` on.
+template <int count, typename A, typename B>
+PTX2CPU_INLINE inline void LargestExponents(const A& a, const B& b, int first, I32x16 (*largest)[kParities]) {
+  I8x64 bytes[count][kParities];
+  for (auto& of_group : bytes)
+    for (I8x64& one : of_group) one = I8x64{} + static_cast<int8_t>(kZero);
+  ForQuarters([&]<int q>() PTX2CPU_INLINE {
+    const I8x64 of_b[kParities] = {b.exponents.template Get<I8x64>(q, 0),
+                                   b.exponents.template Get<I8x64>(q, 1)};
+    for (int n = 0; n < count; ++n) {
+      const auto of_a = Bits<I8x64>(Spread<q>(a.exponents[first + n]));
+      for (int p = 0; p < kParities; ++p)
+        bytes[n][p] = __builtin_elementwise_max(bytes[n][p], __builtin_elementwise_add_sat(of_a, of_b[p]));
+    }
+  });
+  for (int n = 0; n < count; ++n)
+    for (int p = 0; p < kParities; ++p) largest[n][p] = LargestOfBytes(bytes[n][p]);
 }
 
 }  // namespace ptx2cpu::rt::matrix

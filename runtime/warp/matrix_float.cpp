@@ -5,14 +5,12 @@
 // Factors of exponents that do not fit, infinite ones and NaN are left to matrix_wide.cpp and
 // matrix_general.cpp.
 #include "runtime/abi/matrix.h"
+#include "runtime/warp/matrix_accumulators.h"
 #include "runtime/warp/matrix_decode.h"
+#include "runtime/warp/matrix_down.h"
 #include "runtime/warp/matrix_exponents.h"
 #include "runtime/warp/matrix_short.h"
 #include "runtime/warp/matrix_sums.h"
-
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
 
 extern "C" {
 #define MATRIX(name, parameters, meaning) void name parameters;
@@ -31,17 +29,32 @@ struct Source {
   bool is_narrow;
 };
 
-template <Format format>
-inline Source SourceOf(const uint32_t* fragment, const Exponents<format>& exponents, const void* values,
-                       int count) {
+// Values: those of the fragment as vectors.
+template <Format format, typename Values>
+PTX2CPU_INLINE inline Source SourceOf(const uint32_t* fragment, const Exponents<format>& exponents,
+                                      Values values, int count) {
   const uint32_t highest = exponents.Highest();
   const int above = static_cast<int>(highest) + LeastExponent<format>() + 1;
   const bool is_narrow = highest <= Exponents<format>::kMaxAbove;
   const Extent none{kNoLowest, above};
-  return {fragment, is_narrow ? ExtentOf(static_cast<const F32x16*>(values), count, above) : none, is_narrow};
+  return {fragment, is_narrow ? ExtentOf(values, count, above) : none, is_narrow};
 }
 
-template <Format format, int K>
+#if defined(__AVX512F__)
+template <bool is_half>
+constexpr bool kGoesDown = !is_half;  // sums of the kind of matrix_down.h
+#else
+template <bool is_half>
+constexpr bool kGoesDown = false;
+#endif
+
+// Whether elements are needed as floats.
+template <bool is_half>
+inline bool NeedsValues(const Source& source) {
+  return kGoesDown<is_half> ? source.extent.lowest != kNoLowest : source.is_narrow;
+}
+
+template <Format format, int K, bool is_half>
 struct FactorsOfA {
   static constexpr int kPlanes = PlanesOf(format), kTiles = TilesOf(format, K);
   U32x16 exponents[kGroups];
@@ -52,19 +65,42 @@ struct FactorsOfA {
     Exponents<format> all;
     for (int g = 0; g < kGroups; ++g) {
       U32x16 of_tiles[kTiles];
-      for (int tile = 0; tile < kTiles; ++tile) {
-        const U32x16 word = Group(from, tile * 2 + g / 2, g % 2);
-        of_tiles[tile] = Bits<U32x16>(all.Decode(word));
-        for (int plane = 0; plane < kPlanes; ++plane)
-          values[g][tile][plane] = Value<format, true>(word, plane);
-      }
+      for (int tile = 0; tile < kTiles; ++tile)
+        of_tiles[tile] = Bits<U32x16>(all.Decode(Group(from, tile * 2 + g / 2, g % 2)));
       exponents[g] = Bytes<format>(of_tiles, kTiles);
     }
-    source = SourceOf(from, all, values, sizeof(values) / sizeof(F32x16));
+    auto value = [&](int n) PTX2CPU_INLINE {
+      const int tile = n / kPlanes % kTiles, g = n / kPlanes / kTiles;
+      return Value<format, true>(Group(from, tile * 2 + g / 2, g % 2), n % kPlanes);
+    };
+    constexpr int kCount = sizeof(values) / sizeof(F32x16);
+    source = SourceOf(from, all, value, kCount);
+    if (NeedsValues<is_half>(source)) {
+#pragma clang loop unroll(full)
+      for (int n = 0; n < kCount; ++n) (&values[0][0][0])[n] = value(n);
+    }
+#if defined(__AVX512F__)
+    is_ready = false;
   }
+
+  // Made for the first product that needs it.
+  const DownA<format, K>& Down() const {
+    if (!is_ready) {
+      down.Prepare(source.fragment, exponents);
+      is_ready = true;
+    }
+    return down;
+  }
+
+ private:
+  mutable bool is_ready;
+  mutable DownA<format, K> down;
+#else
+  }
+#endif
 };
 
-template <Format format, int K>
+template <Format format, int K, bool is_half>
 struct FactorsOfB {
   static constexpr int kPlanes = PlanesOf(format), kTiles = TilesOf(format, K);
   Columns values[kTiles][kPlanes], exponents;
@@ -80,114 +116,43 @@ struct FactorsOfB {
       bytes[g] = Bytes<format>(of_tiles, kTiles);
     }
     exponents.Put(bytes[0], bytes[1]);
-    for (int tile = 0; tile < kTiles; ++tile) {
-      const U32x16 low = Group(from, tile, 0), high = Group(from, tile, 1);
-      for (int plane = 0; plane < kPlanes; ++plane)
-        values[tile][plane].Put(Bits<U32x16>(Value<format, true>(low, plane)),
-                                Bits<U32x16>(Value<format, true>(high, plane)));
+    auto value = [&](int n) PTX2CPU_INLINE {
+      return Value<format, true>(Group(from, n / 2 / kPlanes, n % 2), n / 2 % kPlanes);
+    };
+    constexpr int kCount = kTiles * kPlanes;
+    source = SourceOf(from, all, value, 2 * kCount);
+    if (NeedsValues<is_half>(source)) {
+#pragma clang loop unroll(full)
+      for (int n = 0; n < kCount; ++n)
+        (&values[0][0])[n].Put(Bits<U32x16>(value(2 * n)), Bits<U32x16>(value(2 * n + 1)));
     }
-    source = SourceOf(from, all, values, sizeof(values) / sizeof(F32x16));
+#if defined(__AVX512F__)
+    is_ready = false;
   }
-};
 
-// The largest exponent of products, for `count` groups from `first` on.
-template <int count, typename A, typename B>
-PTX2CPU_INLINE inline void LargestExponents(const A& a, const B& b, int first, I32x16 (*largest)[kParities]) {
-  I8x64 bytes[count][kParities];
-  for (auto& of_group : bytes)
-    for (I8x64& one : of_group) one = I8x64{} + static_cast<int8_t>(kZero);
-  ForQuarters([&]<int q>() PTX2CPU_INLINE {
-    const I8x64 of_b[kParities] = {b.exponents.template Get<I8x64>(q, 0),
-                                   b.exponents.template Get<I8x64>(q, 1)};
-    for (int n = 0; n < count; ++n) {
-      const auto of_a = Bits<I8x64>(Spread<q>(a.exponents[first + n]));
-      for (int p = 0; p < kParities; ++p)
-        bytes[n][p] = __builtin_elementwise_max(bytes[n][p], __builtin_elementwise_add_sat(of_a, of_b[p]));
+  // Made for the first product that needs it.
+  const DownB<format, K>& Down() const {
+    if (!is_ready) {
+      down.Prepare(source.fragment, exponents);
+      is_ready = true;
     }
-  });
-  for (int n = 0; n < count; ++n)
-    for (int p = 0; p < kParities; ++p) largest[n][p] = LargestOfBytes(bytes[n][p]);
-}
+    return down;
+  }
 
-// -- accumulators --
-
-struct Accumulator {
-  F32x16 value;
-  I32x16 exponent;
+ private:
+  mutable bool is_ready;
+  mutable DownB<format, K> down;
+#else
+  }
+#endif
 };
-
-// The exponent of zero counts for that of the least number.
-template <bool is_half>
-inline Accumulator LoadAccumulator(const uint32_t* c, int group, int p, uint32_t stride) {
-  if constexpr (is_half) {
-    const U32x16 word = Group(c, group / 2, group % 2, stride),
-                 magnitude = (p == 0 ? word << 16 : word & 0xffff0000u) << 1;
-    const I32x16 exponent = __builtin_elementwise_max(Bits<I32x16>(magnitude >> 27), I32x16{} + 1) - 15;
-    return {Value<Format::kF16, true>(word, p), Choose(magnitude == 0, I32x16{} - 126, exponent)};
-  } else {
-    const U32x16 bits = Group(c, group / 2 * kParities + p, group % 2, stride), field = bits << 1 >> 24;
-    return {Bits<F32x16>(bits), __builtin_elementwise_max(Bits<I32x16>(field), I32x16{} + 1) - 127};
-  }
-}
-
-template <bool is_half>
-inline bool AreFinite(const uint32_t* c, uint32_t stride) {
-  using U = Lanes<is_half ? Format::kF16 : Format::kTF32>::U;
-  U highest{};
-  for (int n = 0; n < (is_half ? 4 : 8); ++n)
-    highest = __builtin_elementwise_max(highest, Bits<U>(Group(c, n / 2, n % 2, stride)) << 1);
-  return __builtin_reduce_max(highest) < (is_half ? 0xf800u : 0xff000000u);
-}
-
-template <bool is_half>
-inline void StoreResults(uint32_t* d, int group, const U32x16* results, uint32_t stride) {
-  if constexpr (is_half) {
-    PutGroup(d, group / 2, group % 2, results[0] | results[1] << 16, stride);
-  } else {
-    for (int p = 0; p < kParities; ++p) PutGroup(d, group / 2 * kParities + p, group % 2, results[p], stride);
-  }
-}
-
-// (products + own) * 2^(largest - 25), cut toward zero to f32. `overflows`: negative where the sum does.
-inline U32x16 CutSum(I32x16 products, I32x16 own, I32x16 largest, I32x16& overflows) {
-#if defined(__AVX512F__)
-  const auto sum = Bits<I32x16>(Bits<U32x16>(products) + Bits<U32x16>(own));
-  overflows |= (sum ^ products) & (sum ^ own);
-  const auto cut =
-      Bits<F32x16>(_mm512_cvt_roundepi32_ps(Bits<__m512i>(sum), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
-  return Bits<U32x16>(cut * Bits<F32x16>(PowerOfTwo(largest - kBitsBelow)));
-#else
-  overflows |= I32x16{};
-  return CutToF32<false>(Total(products, own, largest));
-#endif
-}
-
-// The same to f16, rounded to nearest: first to odd in f32, which has enough bits more.
-inline U32x16 RoundSum(I32x16 products, I32x16 own, I32x16 largest, I32x16& overflows) {
-#if defined(__AVX512F__)
-  const auto sum = Bits<I32x16>(Bits<U32x16>(products) + Bits<U32x16>(own));
-  overflows |= (sum ^ products) & (sum ^ own);
-  const __m512 cut = _mm512_cvt_roundepi32_ps(Bits<__m512i>(sum), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-  const __mmask16 is_cut = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), Bits<__m512i>(sum));
-  const __m512i bits = _mm512_castps_si512(cut);
-  const auto odd = Bits<F32x16>(_mm512_mask_or_epi32(bits, is_cut, bits, _mm512_set1_epi32(1)));
-  const F32x16 value = odd * Bits<F32x16>(PowerOfTwo(largest - kBitsBelow));
-  const __m512i half = _mm512_cvtepu16_epi32(
-      _mm512_cvtps_ph(Bits<__m512>(value), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-  // Zero has no sign.
-  return Bits<U32x16>(_mm512_maskz_mov_epi32(_mm512_test_epi32_mask(half, _mm512_set1_epi32(0x7fff)), half));
-#else
-  overflows |= I32x16{};
-  return RoundToF16(Total(products, own, largest));
-#endif
-}
 
 template <Format format, int K, bool is_half>
 struct Product {
   static constexpr int kLeast = 2 * LeastExponent<format>(), kTiles = TilesOf(format, K),
                        kPlanes = PlanesOf(format);
-  using OfA = FactorsOfA<format, K>;
-  using OfB = FactorsOfB<format, K>;
+  using OfA = FactorsOfA<format, K, is_half>;
+  using OfB = FactorsOfB<format, K, is_half>;
   static_assert(sizeof(OfA) <= PTX2CPU_MATRIX_PREPARED_BYTES && sizeof(OfB) <= PTX2CPU_MATRIX_PREPARED_BYTES);
 
   template <int count>
@@ -249,8 +214,8 @@ struct Product {
 // Sums that f32 holds (matrix_short.h).
 template <Format format, int K, bool is_half>
 struct ShortProduct {
-  using OfA = FactorsOfA<format, K>;
-  using OfB = FactorsOfB<format, K>;
+  using OfA = FactorsOfA<format, K, is_half>;
+  using OfB = FactorsOfB<format, K, is_half>;
 
   template <int count>
   static void Rows(uint32_t* d, const OfA& a, const OfB& b, const uint32_t* c, int first, uint32_t stride) {
@@ -324,6 +289,72 @@ __attribute__((noinline)) void MultiplyFragments(Otherwise* otherwise, uint32_t*
   for (int n = 0; n < 2 * kRegisters; ++n) PutGroup(d, n / 2, n % 2, Group(sums, n / 2, n % 2), stride);
 }
 
+#if defined(__AVX512F__)
+// Products of a run that follow each other and are sums of the kind of matrix_down.h are computed together.
+template <Format format, int K, bool is_half>
+void MultiplyRuns(Otherwise* otherwise, const ptx2cpu_matrix_product* products, uint32_t count, uint32_t form,
+                  uint32_t stride) {
+  using OfA = FactorsOfA<format, K, is_half>;
+  using OfB = FactorsOfB<format, K, is_half>;
+  auto a = [&](uint32_t n) PTX2CPU_INLINE -> const OfA& { return *static_cast<const OfA*>(products[n].a); };
+  auto b = [&](uint32_t n) PTX2CPU_INLINE -> const OfB& { return *static_cast<const OfB*>(products[n].b); };
+  auto is_narrow = [&](uint32_t n) { return a(n).source.is_narrow && b(n).source.is_narrow; };
+  auto by_fragments = [&](uint32_t n) PTX2CPU_INLINE {
+    const auto& p = products[n];
+    MultiplyFragments<Product<format, K, is_half>, is_half>(otherwise, p.sums, p.a, p.b, p.sums, form,
+                                                            stride);
+  };
+  for (uint32_t n = 0; n < count;) {
+    uint32_t* sums = products[n].sums;
+    if (!is_narrow(n)) {
+      by_fragments(n++);
+      continue;
+    }
+    if (IsShort<is_half>(a(n).source.extent, b(n).source.extent, K, sums, stride)) {
+      AllRows<ShortProduct<format, K, is_half>>(sums, a(n), b(n), sums, stride);
+      ++n;
+      continue;
+    }
+    DownFactors<format, K> factors[kMaxTogether];
+    uint32_t size = 0;
+    do {
+      factors[size] = {&a(n + size).Down(), &b(n + size).Down(), products[n + size].sums};
+      ++size;
+    } while (n + size < count && size < kMaxTogether && is_narrow(n + size) &&
+             !MayBeShort<is_half>(a(n + size).source.extent, b(n + size).source.extent, K));
+    for (uint64_t left = MultiplyDown<format, K>(factors, size, stride); left != 0; left &= left - 1)
+      by_fragments(n + static_cast<uint32_t>(__builtin_ctzll(left)));
+    n += size;
+  }
+}
+#endif
+
+template <Format format, int K, bool is_half>
+void MultiplyAll(Otherwise* otherwise, const ptx2cpu_matrix_product* products, uint32_t count, uint32_t form,
+                 uint32_t stride) {
+#if defined(__AVX512F__)
+  if constexpr (kGoesDown<is_half>)
+    return MultiplyRuns<format, K, is_half>(otherwise, products, count, form, stride);
+#endif
+  for (uint32_t n = 0; n < count; ++n) {
+    const ptx2cpu_matrix_product& p = products[n];
+    if (!Multiply<format, K, is_half>(p.sums, p.a, p.b, p.sums, stride))
+      MultiplyFragments<Product<format, K, is_half>, is_half>(otherwise, p.sums, p.a, p.b, p.sums, form,
+                                                              stride);
+  }
+}
+
+template <Format format, int K, bool is_half>
+void MultiplyOne(Otherwise* otherwise, uint32_t* d, const void* a, const void* b, const uint32_t* c,
+                 uint32_t form, uint32_t stride) {
+  if (d != c) {
+    constexpr int kGroupsOfAll = is_half ? 4 : 8;
+    for (int n = 0; n < kGroupsOfAll; ++n) PutGroup(d, n / 2, n % 2, Group(c, n / 2, n % 2, stride), stride);
+  }
+  const ptx2cpu_matrix_product product{d, a, b};
+  MultiplyAll<format, K, is_half>(otherwise, &product, 1, form, stride);
+}
+
 }  // namespace
 }  // namespace ptx2cpu::rt::matrix
 
@@ -333,15 +364,16 @@ using matrix::Format;
 extern "C" {
 #define PRODUCT(name, format, depth, is_half, otherwise)                                                    \
   void name(uint32_t* d, const void* a, const void* b, const uint32_t* c, uint32_t form, uint32_t stride) { \
-    using Product = matrix::Product<Format::format, depth, is_half>;                                        \
-    if (!matrix::Multiply<Format::format, depth, is_half>(d, a, b, c, stride))                              \
-      matrix::MultiplyFragments<Product, is_half>(otherwise, d, a, b, c, form, stride);                     \
+    matrix::MultiplyOne<Format::format, depth, is_half>(otherwise, d, a, b, c, form, stride);               \
+  }                                                                                                         \
+  void name##_all(const ptx2cpu_matrix_product* products, uint32_t count, uint32_t form, uint32_t stride) { \
+    matrix::MultiplyAll<Format::format, depth, is_half>(otherwise, products, count, form, stride);          \
   }                                                                                                         \
   void name##_a(void* prepared, const uint32_t* fragment, uint32_t) {                                       \
-    static_cast<matrix::FactorsOfA<Format::format, depth>*>(prepared)->Load(fragment);                      \
+    static_cast<matrix::FactorsOfA<Format::format, depth, is_half>*>(prepared)->Load(fragment);             \
   }                                                                                                         \
   void name##_b(void* prepared, const uint32_t* fragment, uint32_t) {                                       \
-    static_cast<matrix::FactorsOfB<Format::format, depth>*>(prepared)->Load(fragment);                      \
+    static_cast<matrix::FactorsOfB<Format::format, depth, is_half>*>(prepared)->Load(fragment);             \
   }
 PRODUCT(ptx2cpu_matrix_f16_k8_f32, kF16, 8, false, ptx2cpu_matrix_general)
 PRODUCT(ptx2cpu_matrix_f16_k16_f32, kF16, 16, false, ptx2cpu_matrix_general)

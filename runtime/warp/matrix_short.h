@@ -18,17 +18,18 @@ struct Extent {
 };
 constexpr int kNoLowest = -1000;  // not known: too many bits
 
-// Of numbers below 2^above that need no more than kMaxBits bits. A sum with 1.5 * 2^23 units is a number of
-// units; most fragments show in a few vectors that theirs are not.
-inline Extent ExtentOf(const F32x16* values, int count, int above) {
+// Of `count` vectors of numbers below 2^above that need no more than kMaxBits bits. A sum with 1.5 * 2^23
+// units is a number of units; most fragments show in a few vectors that theirs are not.
+template <typename Value>
+PTX2CPU_INLINE inline Extent ExtentOf(Value value, int count, int above) {
   constexpr int kMaxBits = 14, kSample = 4;
   const int unit = above - kMaxBits;
   const auto shift = Bits<F32x16>(PowerOfTwo(I32x16{} + (unit + kBitsOfF32 - 1)) | 0x400000);
   U32x16 differs{}, units{};
   auto add = [&](int n) PTX2CPU_INLINE {
-    const F32x16 sum = values[n] + shift;
+    const F32x16 one = value(n), sum = one + shift;
     units |= Bits<U32x16>(sum);
-    differs |= Bits<U32x16>(sum - shift - values[n]) << 1;
+    differs |= Bits<U32x16>(sum - shift - one) << 1;
   };
   const int sample = count < kSample ? count : kSample;
   for (int n = 0; n < sample; ++n) add(n);
@@ -47,16 +48,29 @@ inline F32x16 AccumulatorInF32(const uint32_t* c, int group, int p, uint32_t str
   return Bits<F32x16>(Group(c, group / 2 * kParities + p, group % 2, stride));
 }
 
-// Whether f32 holds all partial sums of `depth` products and an accumulator.
+// The sums of `depth` products are multiples of 2^lowest and below 2^(lowest + bits).
+struct ShortSums {
+  int lowest, bits;
+};
+inline ShortSums ShortSumsOf(Extent a, Extent b, int depth) {
+  const int sum = a.lowest + b.lowest, lowest = sum < 0 ? sum : 0;
+  return {lowest, a.above + b.above - lowest + BitsOf(depth)};
+}
+// Whether f32 holds all partial sums of them, whatever the accumulator is.
+template <bool is_half>
+inline bool MayBeShort(Extent a, Extent b, int depth) {
+  const ShortSums sums = ShortSumsOf(a, b, depth);
+  // A subnormal accumulator of f16 counts as one of the least exponent, and cuts what is far below it.
+  constexpr int kLeastOfF16 = -14;
+  return sums.bits < kBitsOfF32 && !(is_half && sums.lowest < kLeastOfF16 - kBitsBelow);
+}
+
+// The same, and the accumulators too.
 template <bool is_half>
 inline bool IsShort(Extent a, Extent b, int depth, const uint32_t* c, uint32_t stride) {
 #pragma STDC FP_CONTRACT ON
-  const int sum = a.lowest + b.lowest, lowest = sum < 0 ? sum : 0;
-  const int bits = a.above + b.above - lowest + BitsOf(depth);
-  if (bits >= kBitsOfF32) return false;
-  // A subnormal accumulator of f16 counts as one of the least exponent, and cuts what is far below it.
-  constexpr int kLeastOfF16 = -14;
-  if (is_half && lowest < kLeastOfF16 - kBitsBelow) return false;
+  if (!MayBeShort<is_half>(a, b, depth)) return false;
+  const auto [lowest, bits] = ShortSumsOf(a, b, depth);
   const float scale = __builtin_bit_cast(float, PowerOfTwo(-lowest));
   U32x16 differs{}, most{};
   for (int group = 0; group < kGroups; ++group) {

@@ -78,6 +78,21 @@ Value Prepared(Site& s, const std::string& product, const char* role,
   return s.e.matrices.Prepared(fragment, s.e.m.Service(prepare), s.inst.attrs.index);
 }
 
+// The products that wait, by one call.
+void EmitTogether(Site& s, llvm::Function* function, Value form, Value distance) {
+  llvm::Type* pointer = s.b.getPtrTy();
+  constexpr unsigned kPointers = sizeof(ptx2cpu_matrix_product) / sizeof(void*);
+  std::vector<MatrixSlots::Product>& waiting = s.e.matrix_slots.waiting;
+  const Value products = s.e.matrix_slots.Room();
+  for (unsigned n = 0; n < waiting.size(); ++n) {
+    const Value pointers[kPointers] = {waiting[n].sums, waiting[n].a, waiting[n].b};
+    for (unsigned i = 0; i < kPointers; ++i)
+      s.b.CreateStore(pointers[i], s.b.CreateConstInBoundsGEP1_32(pointer, products, n * kPointers + i));
+  }
+  s.b.CreateCall(function, {products, s.b.getInt32(static_cast<uint32_t>(waiting.size())), form, distance});
+  waiting.clear();
+}
+
 }  // namespace
 
 Status EmitMatrixMultiply(Site& s) {
@@ -98,10 +113,19 @@ Status EmitMatrixMultiply(Site& s) {
   const Value a = Prepared(s, function, "_a", fragment_a), b = Prepared(s, function, "_b", fragment_b);
   if (const auto slot = s.e.matrix_slots.SlotOf(s.inst)) {
     const Value place = s.e.memory.SlotAddress(*slot);
-    const Value distance = s.b.CreateLShr(s.e.memory.WordSlotDistance(), 2);
+    const Value bytes = s.b.CreateLShr(s.e.memory.WordSlotDistance(), 2),
+                distance = s.b.CreateTrunc(bytes, s.e.I(32));
     arrays.Used(left);
     arrays.Used(right);
-    s.b.CreateCall(s.e.m.Service(function), {place, a, b, place, form, s.b.CreateTrunc(distance, s.e.I(32))});
+    const std::string together = function + "_all";
+    if (FindService(together) != nullptr) {
+      // Arrays of those that wait are not free yet.
+      s.e.matrix_slots.waiting.push_back({place, a, b});
+      if (s.e.matrix_slots.IsFollowed(s.inst)) return {};
+      EmitTogether(s, s.e.m.Service(together), form, distance);
+    } else {
+      s.b.CreateCall(s.e.m.Service(function), {place, a, b, place, form, distance});
+    }
     arrays.FreeReleased();
     return {};
   }

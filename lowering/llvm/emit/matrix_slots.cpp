@@ -5,6 +5,7 @@
 #include "ir/matrix.h"
 #include "lowering/llvm/emit/function_emitter.h"
 #include "lowering/llvm/emit/matrix_functions.h"
+#include "runtime/abi/matrix.h"
 
 namespace ptx2cpu::lowering {
 
@@ -39,6 +40,7 @@ void MatrixSlots::FindUsers(ir::BlockId block) {
 void MatrixSlots::Begin(ir::BlockId block) {
   slots_.clear();
   stores_.clear();
+  followed_.clear();
   chains_.clear();
   // Stores keep what lanes that wait elsewhere have.
   if (e_.f.parked_slot != ~0u || e_.f.resumes == ir::Resumes::kLanes) return;
@@ -56,6 +58,32 @@ void MatrixSlots::Begin(ir::BlockId block) {
     for (const Inst* product : chain->products) slots_.emplace(product, chain->slots.front());
     stores_.insert(chain->stores.begin(), chain->stores.end());
     chains_.push_back(*std::move(chain));
+  }
+  FindFollowed(block);
+}
+
+llvm::Value* MatrixSlots::Room() {
+  constexpr unsigned kPointers = sizeof(ptx2cpu_matrix_product) / sizeof(void*);
+  if (room_ == nullptr) room_ = e_.body.Scratch(e_.b.getPtrTy(), kMaxTogether * kPointers);
+  return room_;
+}
+
+void MatrixSlots::FindFollowed(ir::BlockId block) {
+  std::unordered_set<uint32_t> taken;  // slots of those that follow each other
+  const Inst* last = nullptr;
+  for (ir::InstId id : e_.f.at_block(block).insts) {
+    const Inst& inst = e_.f.at_inst(id);
+    if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) continue;
+    const auto slot = inst.op == Opcode::kMatrixMultiply ? SlotOf(inst) : std::nullopt;
+    const bool follows = slot && last != nullptr && last->attrs.index == inst.attrs.index &&
+                         taken.size() < kMaxTogether && !taken.contains(*slot);
+    if (follows) {
+      followed_.insert(last);
+    } else {
+      taken.clear();
+    }
+    last = slot ? &inst : nullptr;
+    if (slot) taken.insert(*slot);
   }
 }
 

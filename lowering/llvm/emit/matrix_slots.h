@@ -12,6 +12,10 @@
 
 #include "ir/function.h"
 
+namespace llvm {
+class Value;
+}
+
 namespace ptx2cpu::lowering {
 
 struct FunctionEmitter;
@@ -27,6 +31,16 @@ class MatrixSlots {
   // A store of what is in the slot already.
   bool IsInPlace(const ir::Inst& store) const { return stores_.contains(&store); }
 
+  // Whether the next product, of the same form and other sums, follows with nothing but loads and stores of
+  // slots in between: then one function computes both.
+  bool IsFollowed(const ir::Inst& product) const { return followed_.contains(&product); }
+  static constexpr size_t kMaxTogether = 32;
+  struct Product {
+    llvm::Value *sums, *a, *b;
+  };
+  std::vector<Product> waiting;  // for the last one of those that follow each other
+  llvm::Value* Room();           // for kMaxTogether products
+
   // Products of which each adds to the sums of the one before.
   struct Chain {
     std::vector<const ir::Inst*> products, stores;
@@ -41,6 +55,7 @@ class MatrixSlots {
     size_t operand;
   };
 
+  void FindFollowed(ir::BlockId block);
   void CountReads();
   void FindUsers(ir::BlockId block);
   std::optional<Chain> ChainFrom(const ir::Inst& product) const;
@@ -52,8 +67,9 @@ class MatrixSlots {
   std::unordered_map<uint32_t, User> users_;             // by value: the last one of the block
   std::vector<uint32_t> loads_, stores_of_;              // by slot: of the block
   std::unordered_map<const ir::Inst*, uint32_t> slots_;  // by product: the first slot
-  std::unordered_set<const ir::Inst*> stores_;
+  std::unordered_set<const ir::Inst*> stores_, followed_;
   std::vector<Chain> chains_;
+  llvm::Value* room_ = nullptr;
 };
 
 }  // namespace ptx2cpu::lowering

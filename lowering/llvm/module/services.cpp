@@ -6,6 +6,7 @@
 
 #include "runtime/abi/abi.h"
 #include "runtime/abi/check.h"
+#include "runtime/abi/matrix.h"
 
 extern "C" {
 #define WARP(result, name, parameters, meaning) result name parameters;
