@@ -79,6 +79,9 @@ class BlockCheck {
     bool is_row;     // or all at one place
   };
   static bool IsSettled(uint32_t form);
+  // Of the lines of shared memory. What a block did before the last barrier of all its threads is ordered
+  // before what comes, so each such barrier makes another owner, which knows nothing.
+  uint64_t SharedOwner() const { return begun_ << 32 | clock_.latest(); }
   bool IsUnwritten(const ptx2cpu_block& block, const MemoryRange& range, uint32_t form, uint64_t written);
   bool AccessRow(const ptx2cpu_block& block, const Accesses& given);
   bool EnterAll(const Accesses& accesses, const AccessSite& whole, const Target& target, uint32_t first,
@@ -107,7 +110,7 @@ class BlockCheck {
   std::vector<ptx2cpu_check_range> ranges_;
   BlockClock clock_;
   Lines shared_;
-  uint64_t begun_ = 0;                       // blocks; owner of the lines of shared memory
+  uint64_t begun_ = 0;                       // blocks
   std::vector<MemoryRange> written_ranges_;  // what the words of the parameters point into
   uint64_t written_words_ = 0;               // which, and 1; 0: none is known
   struct AtBarrier {

@@ -68,7 +68,7 @@ void BlockCheck::CheckRaces(const AccessSite& site, const Target& target) {
   CellAccess access{clock_.Now(site.thread, site.ptx_line), 0, site.Writes(), strong,
                     (site.form & PTX2CPU_ACCESS_LOCKSTEP) != 0};
   if (target.memory == Target::Memory::kShared)
-    EnterWords(site, target, access, target.offset, target.offset + site.bytes, shared_, begun_);
+    EnterWords(site, target, access, target.offset, target.offset + site.bytes, shared_, SharedOwner());
   else
     EnterPages(site, target, access);
   const bool publishes = site.Writes() && strong && clock_.fenced();
@@ -187,7 +187,7 @@ bool BlockCheck::EnterAll(const Accesses& accesses, const AccessSite& whole, con
   if (!threads.at_once) return false;
   const Entering entering{accesses, whole, target, threads, first, is_row};
   if (target.memory == Target::Memory::kShared) {
-    EnterLines(entering, target.offset, target.offset + whole.bytes, target.offset, shared_, begun_);
+    EnterLines(entering, target.offset, target.offset + whole.bytes, target.offset, shared_, SharedOwner());
     return true;
   }
   constexpr uint64_t kPage = GlobalShadow::kPageBytes;
@@ -211,7 +211,6 @@ void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to
   const auto shift = static_cast<uint8_t>(std::countr_zero(words_each));
   const auto begin = static_cast<int64_t>(start) / 4;  // in words; a multiple of each thread's
   for (uint64_t n = from / kBytesOfLine; n * kBytesOfLine < to; ++n) {
-    const bool has_cells = lines.At(n, owner).has_cells;
     uint16_t words = WordsIn(n, from / 4, to / 4);
     const auto line_begin = static_cast<int64_t>(n * kWordsOfLine);
     if (is_row) words &= ActiveWords(accesses.lanes >> first, line_begin - begin, shift);
@@ -221,7 +220,8 @@ void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to
     if (words == 0) continue;
     const RowAccess access{RowOf(whole, threads, thread, is_one ? kOneThread : shift), threads, words,
                            whole.Writes()};
-    if (!has_cells && (is_row ? lines.EnterRow(n, access, clock_) : lines.EnterReadOfAll(n, access, clock_)))
+    if (is_row && lines.EnterFirst(n, owner, access)) continue;
+    if (!lines.At(n, owner).has_cells && (is_row ? lines.EnterRow(n, access, clock_) : lines.EnterReadOfAll(n, access, clock_)))
       continue;
     EnterEach(entering, std::max(from, n * kBytesOfLine), std::min(to, (n + 1) * kBytesOfLine), start, lines,
               owner);
@@ -235,6 +235,10 @@ uint16_t BlockCheck::ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift) 
     if ((lanes >> lane & all) == all) return 0xffff;
   }
   uint16_t words = 0;
+  if (shift == 0) {
+    if (offset <= -64 || offset >= 64) return 0;
+    return static_cast<uint16_t>(offset < 0 ? lanes << -offset : lanes >> offset);
+  }
   for (uint32_t word = 0; word < kWordsOfLine; word += 1u << shift) {
     const int64_t lane = (offset + word) >> shift;
     if (lane >= 0 && lane < 64 && (lanes >> lane & 1) != 0)

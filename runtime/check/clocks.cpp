@@ -23,9 +23,14 @@ void BlockClock::Begin(LaunchClock& launch, uint32_t block, uint32_t threads) {
   threads_ = threads;
   fenced_ = false;
   epochs_.assign(threads, 0);
-  known_epochs_.assign(threads, 0);
-  arrivals_.assign((threads + kLanes - 1) / kLanes * kLanes, 0);
-  common_.assign(arrivals_.size(), 0);
+  knows_more_ = false;
+  latest_ = 0;
+  const size_t lanes = (threads + kLanes - 1) / kLanes * kLanes;
+  if (met_in_warps_ || arrivals_.size() < lanes) {
+    arrivals_.assign(lanes, 0);
+    common_.assign(lanes, 0);
+  }
+  met_in_warps_ = false;
   most_known_ = 0;
   has_state_ = false;
   blocks_.clear();
@@ -42,32 +47,35 @@ void BlockClock::NeedState() {
 void BlockClock::LeaveBlock(uint32_t first, uint64_t lanes) {
   const auto leave = [this](uint32_t thread) {
     const uint32_t passed = ++epochs_[thread];
-    known_epochs_[thread] = std::max(known_epochs_[thread], passed);
+    latest_ = std::max(latest_, passed);
+    if (knows_more_) known_epochs_[thread] = std::max(known_epochs_[thread], passed);
   };
-  const auto count = static_cast<uint32_t>(std::countr_one(lanes));
-  for (uint32_t i = 0; i < count; ++i) leave(first + i);
-  if (count == 64) return;
-  for (lanes &= lanes + 1; lanes != 0; lanes &= lanes - 1)
-    leave(first + static_cast<uint32_t>(std::countr_zero(lanes)));
+  auto count = static_cast<uint32_t>(std::countr_one(lanes));
+  if (knows_more_) count = 0;
+  uint32_t* const epochs = epochs_.data() + first;
+  for (uint32_t i = 0; i < count; ++i) ++epochs[i];
+  if (count != 0) latest_ = std::max(latest_, epochs[0]);
+  lanes = count == 64 ? 0 : lanes >> count << count;
+  for (; lanes != 0; lanes &= lanes - 1) leave(first + static_cast<uint32_t>(std::countr_zero(lanes)));
 }
 
 ThreadGroup BlockClock::GroupOf(uint32_t first, uint32_t last) const {
-  uint32_t low = epochs_[first], high = low, least = known_epochs_[first], most = least;
+  uint32_t low = epochs_[first], high = low, least = KnownEpoch(first), most = least;
   // Mostly all of these numbers are the same.
-  uint32_t differ = 0;
-  for (uint32_t thread = first; thread <= last; ++thread)
-    differ |= (epochs_[thread] ^ low) | (known_epochs_[thread] ^ low);
+  const uint32_t* const epochs = epochs_.data();
+  uint32_t differ = knows_more_ ? 1 : 0;
+  for (uint32_t thread = first; thread <= last; ++thread) differ |= epochs[thread] ^ low;
   if (differ == 0) return {first, last, true, low, low};
   for (uint32_t thread = first + 1; thread <= last; ++thread) {
-    low = std::min(low, epochs_[thread]), high = std::max(high, epochs_[thread]);
-    least = std::min(least, known_epochs_[thread]), most = std::max(most, known_epochs_[thread]);
+    low = std::min(low, epochs[thread]), high = std::max(high, epochs[thread]);
+    least = std::min(least, KnownEpoch(thread)), most = std::max(most, KnownEpoch(thread));
   }
   return {first, last, low == high && most <= low, low, least};
 }
 
 bool BlockClock::IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const {
   if (stamp.block != block_) return IsBlockKnown(stamp.block, stamp.time);
-  if (stamp.thread == thread || stamp.epoch < known_epochs_[thread]) return true;
+  if (stamp.thread == thread || stamp.epoch < KnownEpoch(thread)) return true;
   const bool same_warp = stamp.thread / kLanes == thread / kLanes;
   if (same_warp && (lockstep || stamp.time < common_[stamp.thread])) return true;
   if (!has_state_) return false;
@@ -79,7 +87,7 @@ bool BlockClock::IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) c
 Knowledge BlockClock::KnowledgeOf(uint32_t thread) const {
   const Thread& me = state_[thread];
   Knowledge result;
-  result.epoch = known_epochs_[thread];
+  result.epoch = KnownEpoch(thread);
   if (me.more != nullptr)
     result.until = *me.more;
   else
@@ -95,7 +103,11 @@ Knowledge BlockClock::KnowledgeOf(uint32_t thread) const {
 void BlockClock::Learn(uint32_t thread, const Knowledge& knowledge) {
   NeedState();
   Thread& me = state_[thread];
-  known_epochs_[thread] = std::max(known_epochs_[thread], knowledge.epoch);
+  if (knowledge.epoch > KnownEpoch(thread)) {
+    if (!knows_more_) known_epochs_ = epochs_;
+    knows_more_ = true;
+    known_epochs_[thread] = knowledge.epoch;
+  }
   if (knowledge.until.empty()) return;
   most_known_ = std::max(most_known_, launch_->time);
   if (me.more == nullptr) me.more = std::make_unique<std::vector<uint32_t>>(kThreads);
@@ -122,6 +134,7 @@ void BlockClock::LeaveCounted(uint32_t thread, uint32_t barrier) {
 
 void BlockClock::ArriveAtWarp(uint32_t first, uint64_t lanes) {
   const uint32_t time = launch_->Tick();
+  met_in_warps_ = true;
   const auto count = static_cast<uint32_t>(std::countr_one(lanes));
   std::fill_n(arrivals_.begin() + first, count, time);
   if (count == 64) return;
@@ -164,7 +177,7 @@ void BlockClock::Publish(uint32_t thread, uint64_t address) {
   publication.threads.Join(KnowledgeOf(thread));
 }
 
-void BlockClock::Acquire(uint32_t thread, uint64_t address) {
+void BlockClock::Learn(uint32_t thread, uint64_t address) {
   const auto found = launch_->published.find(address);
   if (found == launch_->published.end()) return;
   const Publication& publication = found->second;

@@ -75,6 +75,9 @@ class BlockClock {
     return {block_, thread, ptx_line, epochs_[thread], launch_->time};
   }
   uint32_t block() const { return block_; }
+  // Barriers of the whole block that some thread has left. All threads have come to them, so that what was
+  // accessed before the last one is ordered before all that comes.
+  uint32_t latest() const { return latest_; }
   uint32_t time() const { return launch_->time; }
   ThreadGroup GroupOf(uint32_t first, uint32_t last) const;
   // Accesses by any thread of a block at this epoch and time: is it sure that they are ordered before what
@@ -101,7 +104,9 @@ class BlockClock {
   void Fence() { fenced_ = true; }
   bool fenced() const { return fenced_; }
   void Publish(uint32_t thread, uint64_t address);
-  void Acquire(uint32_t thread, uint64_t address);
+  void Acquire(uint32_t thread, uint64_t address) {
+    if (!launch_->published.empty()) Learn(thread, address);
+  }
 
  private:
   struct Thread {
@@ -121,13 +126,19 @@ class BlockClock {
   void NeedState();
   Knowledge KnowledgeOf(uint32_t thread) const;
   void Learn(uint32_t thread, const Knowledge& knowledge);
+  void Learn(uint32_t thread, uint64_t address);  // what the address has published
 
   LaunchClock* launch_ = nullptr;
   uint32_t block_ = 0, threads_ = 0;
   bool fenced_ = false;
-  std::vector<uint32_t> epochs_, known_epochs_;  // by thread: barriers of the whole block; those it knows of
-  uint32_t most_known_ = 0;                      // time until which any thread knows any other
-  bool has_state_ = false;
+  uint32_t KnownEpoch(uint32_t thread) const { return (knows_more_ ? known_epochs_ : epochs_)[thread]; }
+
+  std::vector<uint32_t> epochs_;        // by thread: barriers of the whole block that it has passed
+  std::vector<uint32_t> known_epochs_;  // those it knows of, once a thread knows of more than it has passed
+  bool knows_more_ = false;
+  uint32_t latest_ = 0;
+  uint32_t most_known_ = 0;  // time until which any thread knows any other
+  bool has_state_ = false, met_in_warps_ = false;
   std::vector<Thread> state_;
   std::vector<uint32_t> arrivals_;  // at warp operations, by thread
   std::vector<uint32_t> common_;    // by thread: until when all lanes of its warp know it

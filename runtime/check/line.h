@@ -71,6 +71,16 @@ class Lines {
     if (line.owner != owner) line.Clear(owner);
     return line;
   }
+  // Enters a row in line n if the owner has no accesses in it.
+  bool EnterFirst(size_t n, uint64_t owner, const RowAccess& access) {
+    Line& line = lines_[n];
+    if (line.owner == owner) return false;
+    line.Clear(owner);
+    const Line::Set set = access.writes ? Line::kWrite : Line::kFirstRead;
+    line.words[set][0] = access.words;
+    line.rows[set] = access.row;
+    return true;
+  }
   // Enters a row in line n where rows describe the line afterwards and it is sure that nothing races; else
   // nothing is changed.
   bool EnterRow(size_t n, const RowAccess& access, const BlockClock& clock);

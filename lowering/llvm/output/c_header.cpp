@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/parameters.h"
-#include "ir/parameters.h"
 #include "lowering/llvm/module/kernel_layout.h"
 #include "lowering/llvm/output/object.h"
 
