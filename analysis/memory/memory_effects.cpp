@@ -99,11 +99,11 @@ std::optional<MemoryEffect> MemoryEffects::EffectOfCheck(const ir::Inst& check) 
       return {};
     return effect;
   }
-  constexpr uint32_t kOrdering = PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES |
-                                 PTX2CPU_ACCESS_ASYNC | 63u << PTX2CPU_ACCESS_LANES_SHIFT;
+  constexpr uint32_t kOrdering = PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES | PTX2CPU_ACCESS_ASYNC;
   const ir::InstId bytes = f_.at_value(check.operands[1]).def;
   if ((form & kOrdering) != 0 || !bytes.valid() || f_.at_inst(bytes).op != Opcode::kConst) return effect;
   effect.access = (form & PTX2CPU_ACCESS_WRITES) != 0 ? Access::kWrite : Access::kRead;
+  effect.strong = (form & PTX2CPU_ACCESS_STRONG) != 0;
   effect.reach = Reach::kShared;
   effect.bytes = static_cast<uint32_t>(f_.at_inst(bytes).attrs.bits);
   return effect;
@@ -177,6 +177,7 @@ bool MemoryEffects::Conflict(uint32_t a, uint32_t b) const {
   const MemoryEffect &first = effects_[a], &second = effects_[b];
   if (first.access == Access::kUnknown || second.access == Access::kUnknown) return true;
   if (first.access == Access::kRead && second.access == Access::kRead) return false;
+  if (first.strong && second.strong) return false;
   uint64_t key = uint64_t{std::min(a, b)} << 32 | std::max(a, b);
   auto [it, made] = conflicts_.try_emplace(key, false);
   if (made) it->second = MayMeet(first, second);

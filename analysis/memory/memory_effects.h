@@ -33,6 +33,7 @@ struct MemoryEffect {
   MemoryObject object;
   Polynomial address;      // in shared memory an offset in the window where that is known
   bool in_window = false;  // `address` is such an offset
+  bool strong = false;     // of checks: atomic, or volatile, which does not race with its like
 };
 
 class MemoryEffects {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/memory/barrier_intervals.h"
+#include "analysis/memory/grid_elements.h"
 #include "ir/build.h"
 #include "ir/parameters.h"
 #include "lowering/passes.h"
@@ -53,29 +54,9 @@ class Origins {
     }
   }
 
-  // Of all that the kernel writes to, but its own windows.
-  uint64_t Written() const {
-    uint64_t written = 0;
-    for (const ir::Inst& inst : f_.insts) {
-      if (!inst.block.valid()) continue;
-      if (inst.op == Opcode::kCheckAccess) {
-        if (IsReal(inst.attrs.index) && (inst.attrs.index & PTX2CPU_ACCESS_WRITES) != 0)
-          written |= words_[inst.operands[0].index];
-      } else if (!IsFollowed(inst)) {
-        return kAnywhere;
-      }
-    }
-    return written;
-  }
+  uint64_t Of(ValueId value) const { return words_[value.index]; }
 
  private:
-  // Callees, and what writes to images and other objects.
-  static bool IsFollowed(const ir::Inst& inst) {
-    return inst.op != Opcode::kCall && inst.op != Opcode::kCallIndirect && inst.op != Opcode::kSurfaceStore &&
-           inst.op != Opcode::kCopyTensor && inst.op != Opcode::kCopyTensorMulticast &&
-           inst.op != Opcode::kCopyMulticast && inst.op != Opcode::kCopyMasked;
-  }
-
   bool Join(ValueId value, uint64_t words) {
     const uint64_t before = words_[value.index];
     words_[value.index] |= words;
@@ -94,8 +75,7 @@ class Origins {
   uint64_t WordsOf(const ir::Inst& inst) const {
     const bool is_long = ir::Bits(f_.type_of(inst.results[0])) >= 64;
     if (inst.op == Opcode::kLoad && inst.attrs.space == Space::kParam) return is_long ? OfParameter(inst) : 0;
-    if (inst.op == Opcode::kSymbol)
-      return inst.attrs.space == Space::kShared || inst.attrs.space == Space::kLocal ? 0 : kAnywhere;
+    if (inst.op == Opcode::kSymbol) return inst.attrs.space == Space::kGlobal ? kAnywhere : 0;
     if (inst.op == Opcode::kParamBase || inst.op == Opcode::kFunctionAddress) return 0;
     const ir::Effect effect = ir::Info(inst.op).effect;
     if (effect != ir::Effect::kPure && effect != ir::Effect::kCollective) return is_long ? kAnywhere : 0;
@@ -134,12 +114,159 @@ std::vector<ir::InstId> ApartInShared(const ir::Module& module, const ir::Functi
   return apart;
 }
 
-bool IsPlainRead(const ir::Inst& inst) {
-  if (inst.op != Opcode::kCheckAccess) return false;
-  const uint32_t form = inst.attrs.index;
-  constexpr uint32_t kMore = PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC |
-                             PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES;
-  return IsReal(form) && (form & kMore) == 0;
+// Callees, and what writes to images and other objects.
+bool IsFollowed(const ir::Inst& inst) {
+  return inst.op != Opcode::kCall && inst.op != Opcode::kCallIndirect && inst.op != Opcode::kSurfaceStore &&
+         inst.op != Opcode::kCopyTensor && inst.op != Opcode::kCopyTensorMulticast &&
+         inst.op != Opcode::kCopyMulticast && inst.op != Opcode::kCopyMasked;
+}
+
+// What orders accesses of different threads but barriers: then an atomic may be more than an access.
+bool Orders(const ir::Inst& inst) {
+  constexpr uint32_t kOrdering = PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES;
+  if (inst.op == Opcode::kCheckAccess) return (inst.attrs.index & kOrdering) != 0;
+  if (inst.op != Opcode::kCheckSync) return inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect;
+  const uint32_t step = PTX2CPU_SYNC_STEP(inst.attrs.index);
+  return step == PTX2CPU_SYNC_FENCE || step == PTX2CPU_SYNC_CLUSTER_ARRIVE ||
+         step == PTX2CPU_SYNC_CLUSTER_LEAVE;
+}
+
+// An access of memory that all threads of the launch share.
+struct RealAccess {
+  ir::InstId check;
+  uint32_t form = 0;
+  uint64_t words = 0;                            // of the parameters, which the address may come from
+  std::optional<analysis::GridElement> element;  // that the thread has to itself
+
+  bool Is(uint32_t what) const { return (form & what) != 0; }
+  bool IsPlainRead() const {
+    return !Is(PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC |
+               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES);
+  }
+};
+
+class RealAccesses {
+ public:
+  RealAccesses(ir::Function& f, std::optional<analysis::LaunchShape> launch) : f_(f) {
+    const Origins origins(f);
+    for (uint32_t n = 0; n < f.insts.size(); ++n) {
+      const ir::Inst& inst = f.insts[n];
+      if (!inst.block.valid()) continue;
+      is_followed_ &= IsFollowed(inst);
+      orders_ |= Orders(inst);
+      if (inst.op != Opcode::kCheckAccess || !IsReal(inst.attrs.index)) continue;
+      RealAccess access{{n}, inst.attrs.index, origins.Of(inst.operands[0]), std::nullopt};
+      access.element = OwnElement(inst, launch);
+      all_.push_back(access);
+    }
+  }
+
+  void Settle() {
+    if (!is_followed_) return;
+    for (const RealAccess& access : all_) {
+      bool own = false;
+      const uint64_t words = Meets(access, own);
+      if (words == kAnywhere || !CanSettle(access, words)) continue;
+      ir::Inst& check = f_.inst(access.check);
+      check.attrs.index |= PTX2CPU_ACCESS_BOUNDS_ONLY | (own ? PTX2CPU_ACCESS_OWN_ELEMENTS : 0);
+      words_.emplace_back(access.check, words);
+    }
+    WriteWords();
+  }
+
+ private:
+  std::optional<analysis::GridElement> OwnElement(const ir::Inst& check,
+                                                  std::optional<analysis::LaunchShape> launch) const {
+    constexpr uint32_t kOthers =
+        PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC | 63u << PTX2CPU_ACCESS_LANES_SHIFT;
+    const ir::InstId bytes = f_.at_value(check.operands[1]).def;
+    if ((check.attrs.index & kOthers) != 0 || !bytes.valid() || f_.at_inst(bytes).op != Opcode::kConst)
+      return std::nullopt;
+    const auto element = analysis::GridElementAt(f_, check.operands[0], launch);
+    const bool fits = element && static_cast<uint64_t>(element->stride) >= f_.at_inst(bytes).attrs.bits;
+    return fits ? element : std::nullopt;
+  }
+
+  // The words that accesses which could race with this one come from. `own`: others do not only because
+  // threads have elements of their own.
+  uint64_t Meets(const RealAccess& access, bool& own) const {
+    uint64_t words = 0;
+    for (const RealAccess& other : all_) {
+      if (!access.Is(PTX2CPU_ACCESS_WRITES) && !other.Is(PTX2CPU_ACCESS_WRITES)) continue;
+      if (access.Is(PTX2CPU_ACCESS_STRONG) && other.Is(PTX2CPU_ACCESS_STRONG)) continue;
+      if (access.element && other.element == access.element) {
+        own = true;
+        continue;
+      }
+      words |= other.words;
+    }
+    return words;
+  }
+
+  bool CanSettle(const RealAccess& access, uint64_t words) const {
+    // An address that no parameter gives may be one of shared memory.
+    if (access.words == 0 && PTX2CPU_SPACE_OF_ACCESS(access.form) == PTX2CPU_SPACE_REAL) return false;
+    if (access.IsPlainRead()) return true;
+    constexpr uint32_t kNever = PTX2CPU_ACCESS_ASYNC | PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES;
+    if (access.Is(kNever) || access.words == 0 || (access.words & words) != 0) return false;
+    return !access.Is(PTX2CPU_ACCESS_STRONG) || !orders_;
+  }
+
+  void WriteWords() {
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      if (f_.blocks[b].removed) continue;
+      const std::vector<ir::InstId> insts = std::move(f_.blocks[b].insts);
+      f_.blocks[b].insts.clear();
+      for (const ir::InstId id : insts) {
+        const auto settled = std::ranges::find(words_, id, &std::pair<ir::InstId, uint64_t>::first);
+        if (settled != words_.end()) {
+          const ValueId words =
+              ir::Builder{f_, {b}, f_.at_inst(id).at}.Const(ir::Type::kI64, settled->second);
+          f_.inst(id).operands[2] = words;
+        }
+        f_.blocks[b].insts.push_back(id);
+      }
+    }
+  }
+
+  ir::Function& f_;
+  bool is_followed_ = true, orders_ = false;
+  std::vector<RealAccess> all_;
+  std::vector<std::pair<ir::InstId, uint64_t>> words_;
+};
+
+bool SameMask(const ir::Function& f, ValueId a, ValueId b) {
+  if (a == b) return true;
+  const ir::InstId x = f.at_value(a).def, y = f.at_value(b).def;
+  const bool numbers =
+      x.valid() && y.valid() && f.at_inst(x).op == Opcode::kConst && f.at_inst(y).op == Opcode::kConst;
+  return numbers && f.at_inst(x).attrs.bits == f.at_inst(y).attrs.bits;
+}
+
+// Warp operations that follow each other without an access in between order what the first one orders.
+void DropRepeatedMeetings(ir::Function& f) {
+  for (const ir::Block& block : f.blocks) {
+    if (block.removed) continue;
+    std::vector<ir::InstId> repeated;
+    std::optional<ir::Inst> met;  // the arrival after which no thread has accessed memory
+    bool drops = false;
+    for (const ir::InstId id : block.insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      if (inst.op == Opcode::kCheckAccess || Orders(inst) || ir::IsBlockBarrier(inst.op)) met.reset();
+      if (inst.op != Opcode::kCheckSync) continue;
+      const uint32_t step = PTX2CPU_SYNC_STEP(inst.attrs.index);
+      if (step == PTX2CPU_SYNC_WARP_ARRIVE) {
+        drops =
+            met && met->attrs.index == inst.attrs.index && SameMask(f, met->operands[0], inst.operands[0]);
+        met = inst;
+      } else if (step != PTX2CPU_SYNC_WARP_LEAVE) {
+        met.reset();
+        drops = false;
+      }
+      if (drops) repeated.push_back(id);
+    }
+    for (const ir::InstId id : repeated) ir::Remove(f, id);
+  }
 }
 
 }  // namespace
@@ -147,23 +274,14 @@ bool IsPlainRead(const ir::Inst& inst) {
 Status SettleChecks(ir::Module& module, ir::Function& f, const PassOptions& options) {
   const bool races = (options.checks & PTX2CPU_CHECKS_RACE) != 0;
   if (!races || (options.checks & PTX2CPU_CHECKS_INIT) != 0) return {};
-  for (const ir::InstId id : ApartInShared(module, f, options.launch))
-    f.inst(id).attrs.index |= PTX2CPU_ACCESS_BOUNDS_ONLY;
-  const uint64_t written = Origins(f).Written();
-  if (written == kAnywhere) return {};
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-    if (f.blocks[b].removed) continue;
-    const std::vector<ir::InstId> insts = std::move(f.blocks[b].insts);
-    f.blocks[b].insts.clear();
-    for (const ir::InstId id : insts) {
-      if (IsPlainRead(f.at_inst(id))) {
-        const ValueId words = ir::Builder{f, {b}, f.at_inst(id).at}.Const(ir::Type::kI64, written);
-        f.inst(id).attrs.index |= PTX2CPU_ACCESS_BOUNDS_ONLY;
-        f.inst(id).operands[2] = words;
-      }
-      f.blocks[b].insts.push_back(id);
-    }
+  const bool orders =
+      std::ranges::any_of(f.insts, [](const ir::Inst& inst) { return inst.block.valid() && Orders(inst); });
+  for (const ir::InstId id : ApartInShared(module, f, options.launch)) {
+    if (!orders || (f.at_inst(id).attrs.index & PTX2CPU_ACCESS_STRONG) == 0)
+      f.inst(id).attrs.index |= PTX2CPU_ACCESS_BOUNDS_ONLY;
   }
+  RealAccesses(f, options.launch).Settle();
+  if ((options.checks & PTX2CPU_CHECKS_SYNC) == 0) DropRepeatedMeetings(f);
   return {};
 }
 

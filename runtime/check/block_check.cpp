@@ -25,8 +25,7 @@ void BlockCheck::Join(LaunchCheck& launch, const ptx2cpu_block& block) {
   of_ = block.launch;
   version_ = SourceVersion();
   ranges_.assign(PTX2CPU_CHECK_RANGES, {});
-  written_ranges_.clear();
-  written_words_ = 0;
+  written_.clear();
 }
 
 void BlockCheck::Begin(ptx2cpu_block& block) {
@@ -34,7 +33,7 @@ void BlockCheck::Begin(ptx2cpu_block& block) {
     version_ = version;
     window_ = block.shared;
     ranges_.assign(PTX2CPU_CHECK_RANGES, {});
-    written_words_ = 0;
+    written_.clear();
   }
   block.check_ranges = ranges_.data();
   if (Wants(PTX2CPU_CHECKS_SYNC)) barriers_.assign(block.thread_padded, {});
@@ -85,7 +84,7 @@ std::optional<MemoryRange> BlockCheck::Access(const AccessSite& site, uint64_t w
   if ((site.form & PTX2CPU_ACCESS_ASYNC) == 0) {
     if (Wants(PTX2CPU_CHECKS_INIT)) CheckInitialised(site, target);
     if (Wants(PTX2CPU_CHECKS_RACE) && !IsSettled(site.form) &&
-        !IsUnwritten(site.block, target.holder, site.form, written)) {
+        !IsUnwritten(site.block, target, site.form, written)) {
       CheckRaces(site, target);
       return std::nullopt;
     }

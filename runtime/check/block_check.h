@@ -82,7 +82,7 @@ class BlockCheck {
   // Of the lines of shared memory. What a block did before the last barrier of all its threads is ordered
   // before what comes, so each such barrier makes another owner, which knows nothing.
   uint64_t SharedOwner() const { return begun_ << 32 | clock_.latest(); }
-  bool IsUnwritten(const ptx2cpu_block& block, const MemoryRange& range, uint32_t form, uint64_t written);
+  bool IsUnwritten(const ptx2cpu_block& block, const Target& target, uint32_t form, uint64_t written);
   bool AccessRow(const ptx2cpu_block& block, const Accesses& given);
   bool EnterAll(const Accesses& accesses, const AccessSite& whole, const Target& target, uint32_t first,
                 uint32_t last);
@@ -111,8 +111,11 @@ class BlockCheck {
   BlockClock clock_;
   Lines shared_;
   uint64_t begun_ = 0;                       // blocks
-  std::vector<MemoryRange> written_ranges_;  // what the words of the parameters point into
-  uint64_t written_words_ = 0;               // which, and 1; 0: none is known
+  struct Written {
+    uint64_t words = 0;
+    std::vector<MemoryRange> ranges;  // what these words of the parameters point into
+  };
+  std::vector<Written> written_;
   struct AtBarrier {
     uint32_t whole = 0;     // barriers of the whole block that the thread came to
     uint32_t ptx_line = 0;  // of the one that it waits at or passed last

@@ -39,22 +39,27 @@ bool BlockCheck::IsSettled(uint32_t form) {
   return PTX2CPU_SPACE_OF_ACCESS(form) == PTX2CPU_SPACE_SHARED && (form & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0;
 }
 
-// Whether the kernel writes to none of the words that it can reach where this read was.
-bool BlockCheck::IsUnwritten(const ptx2cpu_block& block, const MemoryRange& range, uint32_t form,
+// Whether the accesses that this one could race with are all in other allocations: nothing writes to what this
+// one reads, or only atomics access it, or each thread has an element of its own.
+bool BlockCheck::IsUnwritten(const ptx2cpu_block& block, const Target& target, uint32_t form,
                              uint64_t written) {
-  if ((form & PTX2CPU_ACCESS_BOUNDS_ONLY) == 0 || range.bytes == 0) return false;
-  if (written_words_ != written + 1) {
-    written_words_ = written + 1;
-    written_ranges_.clear();
+  const MemoryRange& range = target.holder;
+  const bool asked = (form & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0 && target.memory == Target::Memory::kGlobal;
+  if (!asked || range.bytes == 0) return false;
+  const bool one_dimension = block.nctaid[1] * block.nctaid[2] * block.ntid[1] * block.ntid[2] == 1;
+  if ((form & PTX2CPU_ACCESS_OWN_ELEMENTS) != 0 && !one_dimension) return false;
+  auto known = std::ranges::find(written_, written, &Written::words);
+  if (known == written_.end()) {
+    known = written_.insert(written_.end(), {written, {}});
     for (uint64_t rest = written; rest != 0; rest &= rest - 1) {
       const auto word = static_cast<uint32_t>(std::countr_zero(rest));
       uint64_t pointer = 0;
       if (word * 8 + 8 > launch_->parameter_bytes) continue;
       std::memcpy(&pointer, block.params + word * 8, 8);
-      written_ranges_.push_back(AllocationOf(pointer));
+      known->ranges.push_back(AllocationOf(pointer));
     }
   }
-  return std::ranges::none_of(written_ranges_, [&](const MemoryRange& other) {
+  return std::ranges::none_of(known->ranges, [&](const MemoryRange& other) {
     return range.base < other.base + other.bytes && other.base < range.base + range.bytes;
   });
 }
@@ -173,7 +178,7 @@ bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
   const bool races = Wants(PTX2CPU_CHECKS_RACE) &&
                      (target.memory == Target::Memory::kShared || target.memory == Target::Memory::kGlobal) &&
                      !IsSettled(accesses.form) &&
-                     !IsUnwritten(block, target.holder, accesses.form, accesses.written);
+                     !IsUnwritten(block, target, accesses.form, accesses.written);
   if (races) return EnterAll(accesses, whole, target, first, last);
   if (target.holder.bytes != 0 && accesses.range != PTX2CPU_NO_CHECK_RANGE) Remember(accesses, target.holder);
   return true;
