@@ -1,5 +1,8 @@
 #include "analysis/memory/grid_elements.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "ir/parameters.h"
 
 namespace ptx2cpu::analysis {
@@ -8,12 +11,14 @@ namespace {
 using ir::Opcode;
 using ir::ValueId;
 
-constexpr int kMaxDepth = 16;
+constexpr int kMaxDepth = 8;
 
-// %ctaid.x * %ntid.x `blocks` times, %tid.x `threads` times, and a number.
+// A sum of 32 bits: %ctaid.x * %ntid.x `begins` times, %ctaid.x `blocks` times, %tid.x `threads` times, a
+// number.
 struct Index {
-  uint32_t blocks = 0, threads = 0, number = 0;
+  uint32_t begins = 0, blocks = 0, threads = 0, number = 0;
 };
+constexpr uint32_t kMaxTimes = 256;
 
 class Reader {
  public:
@@ -74,11 +79,23 @@ class Reader {
   std::optional<Sum> Widened(const ir::Inst& widen) const {
     if (f_.type_of(widen.operands[0]) != ir::Type::kI32) return std::nullopt;
     const std::optional<Index> index = IndexOf(widen.operands[0], kMaxDepth);
-    if (!index || index->blocks != 1 || index->threads != 1) return std::nullopt;
+    if (!index || !std::has_single_bit(index->threads) || index->threads > kMaxTimes) return std::nullopt;
+    const uint32_t times = index->threads;
+    if (index->blocks == 0 && index->begins != times) return std::nullopt;
+    if (index->blocks != 0) {
+      const uint64_t block = launch_ ? launch_->x : 0;
+      if (block == 0 || index->begins * block + index->blocks != times * block) return std::nullopt;
+    }
     Sum sum;
-    sum.element.stride = 1;
-    sum.element.first = index->number;
+    sum.element.stride = times;
     sum.element.is_signed = widen.op == Opcode::kSext;
+    // A number below `times` changes low bits only, whether the sum wraps or not.
+    if (times == 1) {
+      sum.element.first = index->number;
+    } else {
+      if (index->number >= times) return std::nullopt;
+      sum.element.offset = index->number;
+    }
     return sum;
   }
 
@@ -105,6 +122,8 @@ class Reader {
     constexpr uint64_t kMaxScale = uint64_t{1} << 24;
     if (!number || !sum || sum->has_pointer) return std::nullopt;
     if (inst.op == Opcode::kShl) number = *number < 24 ? uint64_t{1} << *number : kMaxScale;
+    const int64_t offset = sum->element.offset;
+    if (offset >= int64_t{1} << 31 || offset < -(int64_t{1} << 31)) return std::nullopt;
     if (*number >= kMaxScale || sum->element.stride >= static_cast<int64_t>(kMaxScale)) return std::nullopt;
     const auto scale = static_cast<int64_t>(*number);
     sum->element.stride *= scale;
@@ -117,26 +136,32 @@ class Reader {
     if (inst == nullptr || depth == 0) return std::nullopt;
     if (inst->op == Opcode::kConst) return Index{.number = static_cast<uint32_t>(inst->attrs.bits)};
     if (IsSpecial(value, ir::Special::kTidX)) return Index{.threads = 1};
-    if (inst->op == Opcode::kMul || inst->op == Opcode::kShl)
-      return IsBegin(*inst) ? std::optional(Index{.blocks = 1}) : std::nullopt;
+    if (IsSpecial(value, ir::Special::kCtaidX)) return Index{.blocks = 1};
+    if (inst->op == Opcode::kMul || inst->op == Opcode::kShl) return Times(*inst, depth);
     if (inst->op != Opcode::kAdd) return std::nullopt;
     const auto a = IndexOf(inst->operands[0], depth - 1), b = IndexOf(inst->operands[1], depth - 1);
     if (!a || !b) return std::nullopt;
-    return Index{a->blocks + b->blocks, a->threads + b->threads, a->number + b->number};
+    return Index{a->begins + b->begins, a->blocks + b->blocks, a->threads + b->threads,
+                 a->number + b->number};
   }
 
-  // The first thread of the block, counted in the grid.
-  bool IsBegin(const ir::Inst& product) const {
-    for (const size_t block : {0, 1}) {
-      const ValueId extent = product.operands[1 - block];
-      if (!IsSpecial(product.operands[block], ir::Special::kCtaidX)) continue;
-      if (product.op == Opcode::kMul && IsSpecial(extent, ir::Special::kNtidX)) return true;
-      const auto number = NumberOf(extent);
-      if (!number || !launch_) return false;
-      if (product.op == Opcode::kMul) return *number == launch_->x;
-      return block == 0 && *number < 32 && uint64_t{1} << *number == launch_->x;
+  std::optional<Index> Times(const ir::Inst& product, int depth) const {
+    const bool shifts = product.op == Opcode::kShl;
+    for (const size_t n : {0, 1}) {
+      const ValueId factor = product.operands[n], other = product.operands[1 - n];
+      if (!shifts && IsSpecial(factor, ir::Special::kNtidX) && IsSpecial(other, ir::Special::kCtaidX))
+        return Index{.begins = 1};
+      const auto number = NumberOf(factor);
+      if (!number || (shifts && (n == 0 || *number > 16)) || *number > 65536) continue;
+      const auto index = IndexOf(other, depth - 1);
+      if (!index) return std::nullopt;
+      const uint32_t times = shifts ? 1u << *number : static_cast<uint32_t>(*number);
+      if (std::max({index->begins, index->blocks, index->threads}) > 65536 / std::max(times, 1u))
+        return std::nullopt;
+      return Index{index->begins * times, index->blocks * times, index->threads * times,
+                   index->number * times};
     }
-    return false;
+    return std::nullopt;
   }
 
   const ir::Function& f_;
@@ -150,6 +175,13 @@ std::optional<GridElement> GridElementAt(const ir::Function& f, ValueId address,
   const auto sum = Reader(f, launch).Read(address);
   if (!sum || !sum->has_pointer || sum->element.stride <= 0) return std::nullopt;
   return sum->element;
+}
+
+bool AreApart(const GridElement& a, uint64_t a_bytes, const GridElement& b, uint64_t b_bytes) {
+  const bool same =
+      a.parameter == b.parameter && a.stride == b.stride && a.first == b.first && a.is_signed == b.is_signed;
+  return same && a.offset + static_cast<int64_t>(a_bytes) <= b.offset + b.stride &&
+         b.offset + static_cast<int64_t>(b_bytes) <= a.offset + a.stride;
 }
 
 }  // namespace ptx2cpu::analysis

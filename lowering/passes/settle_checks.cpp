@@ -1,17 +1,21 @@
 // Accesses that cannot race are checked for their bounds only: those of shared memory that no thread's access
-// between the same barriers meets (analysis/memory), and reads of memory that the kernel does not write.
+// between the same barriers meets (analysis/memory), and those of global memory whose allocation the kernel
+// accesses in no other way: it only reads there, or only by atomics that order nothing, or each thread has an
+// element of its own (analysis/memory/grid_elements).
 //
 //   before                                       after
 //     %x = load i64 param [0]                      (the same)
 //     %y = load i64 param [8]
 //     check_access reads %a, 4, -1                 check_access reads bounds_only %a, 4, 2
 //     %v = load f32 global %a     ; x + i
-//     check_access writes %b, 4, -1                (the same)
-//     store f32 global %b, %v     ; y + j
+//     check_access writes %b, 4, -1                check_access writes bounds_only own_elements %b, 4, 1
+//     store f32 global %b, %v     ; y + 4 * (ctaid.x * ntid.x + tid.x)
 //
-// The third operand has a bit for each word of the parameters that may be part of an address the kernel
-// writes to. The runtime compares: a read of an allocation that none of these words points into needs no
-// record of who read it. Not done where a written address may come from elsewhere.
+// The third operand has a bit for each word of the parameters that an address of an access which could race
+// with this one may come from. The runtime compares: an access of an allocation that none of these words
+// points into needs no record of who made it. Not done where such an address may come from elsewhere.
+//
+// Of warp operations that follow each other without an access in between only the first is announced.
 #include <algorithm>
 #include <vector>
 
@@ -136,7 +140,8 @@ struct RealAccess {
   ir::InstId check;
   uint32_t form = 0;
   uint64_t words = 0;                            // of the parameters, which the address may come from
-  std::optional<analysis::GridElement> element;  // that the thread has to itself
+  uint64_t bytes = 0;                            // 0: not known
+  std::optional<analysis::GridElement> element;  // that the thread may have to itself
 
   bool Is(uint32_t what) const { return (form & what) != 0; }
   bool IsPlainRead() const {
@@ -155,8 +160,8 @@ class RealAccesses {
       is_followed_ &= IsFollowed(inst);
       orders_ |= Orders(inst);
       if (inst.op != Opcode::kCheckAccess || !IsReal(inst.attrs.index)) continue;
-      RealAccess access{{n}, inst.attrs.index, origins.Of(inst.operands[0]), std::nullopt};
-      access.element = OwnElement(inst, launch);
+      RealAccess access{{n}, inst.attrs.index, origins.Of(inst.operands[0]), BytesOf(inst), std::nullopt};
+      if (access.bytes != 0) access.element = analysis::GridElementAt(f, inst.operands[0], launch);
       all_.push_back(access);
     }
   }
@@ -175,16 +180,13 @@ class RealAccesses {
   }
 
  private:
-  std::optional<analysis::GridElement> OwnElement(const ir::Inst& check,
-                                                  std::optional<analysis::LaunchShape> launch) const {
+  // Of an access by each thread at its own address.
+  uint64_t BytesOf(const ir::Inst& check) const {
     constexpr uint32_t kOthers =
         PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC | 63u << PTX2CPU_ACCESS_LANES_SHIFT;
     const ir::InstId bytes = f_.at_value(check.operands[1]).def;
-    if ((check.attrs.index & kOthers) != 0 || !bytes.valid() || f_.at_inst(bytes).op != Opcode::kConst)
-      return std::nullopt;
-    const auto element = analysis::GridElementAt(f_, check.operands[0], launch);
-    const bool fits = element && static_cast<uint64_t>(element->stride) >= f_.at_inst(bytes).attrs.bits;
-    return fits ? element : std::nullopt;
+    const bool known = bytes.valid() && f_.at_inst(bytes).op == Opcode::kConst;
+    return known && (check.attrs.index & kOthers) == 0 ? f_.at_inst(bytes).attrs.bits : 0;
   }
 
   // The words that accesses which could race with this one come from. `own`: others do not only because
@@ -194,7 +196,8 @@ class RealAccesses {
     for (const RealAccess& other : all_) {
       if (!access.Is(PTX2CPU_ACCESS_WRITES) && !other.Is(PTX2CPU_ACCESS_WRITES)) continue;
       if (access.Is(PTX2CPU_ACCESS_STRONG) && other.Is(PTX2CPU_ACCESS_STRONG)) continue;
-      if (access.element && other.element == access.element) {
+      if (access.element && other.element &&
+          analysis::AreApart(*access.element, access.bytes, *other.element, other.bytes)) {
         own = true;
         continue;
       }

@@ -41,8 +41,10 @@ struct ptx2cpu_check_variable {
 #define PTX2CPU_ACCESS_ASYNC 32u
 #define PTX2CPU_ACCESS_LOCKSTEP 64u
 #define PTX2CPU_ACCESS_BOUNDS_ONLY 128u
-/* The answer holds only where grid and blocks have one dimension: threads have elements of their own. */
+/* The answer holds only where grid and blocks have one dimension, and at most so many threads: these have
+ * elements of their own. */
 #define PTX2CPU_ACCESS_OWN_ELEMENTS (1u << 26)
+#define PTX2CPU_OWN_ELEMENTS_MAX_THREADS (1u << 24)
 /* Where the address points: enum ptx2cpu_access_space. */
 #define PTX2CPU_ACCESS_SPACE_SHIFT 8
 #define PTX2CPU_SPACE_OF_ACCESS(form) ((form) >> PTX2CPU_ACCESS_SPACE_SHIFT & 15u)

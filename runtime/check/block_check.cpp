@@ -60,6 +60,10 @@ void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& accesses) {
   std::optional<MemoryRange> holder;
   for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    if (const uint64_t done = AccessRun(block, accesses, lane); done != 0) {
+      rest &= ~(done & (done - 1));
+      continue;
+    }
     const auto found = Access({block, accesses.thread + lane, accesses.ptx_line, accesses.AddressOf(lane),
                                accesses.form, accesses.bytes, accesses.variable, accesses.variable_base},
                               accesses.written);

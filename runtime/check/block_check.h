@@ -84,12 +84,12 @@ class BlockCheck {
   uint64_t SharedOwner() const { return begun_ << 32 | clock_.latest(); }
   bool IsUnwritten(const ptx2cpu_block& block, const Target& target, uint32_t form, uint64_t written);
   bool AccessRow(const ptx2cpu_block& block, const Accesses& given);
+  uint64_t AccessRun(const ptx2cpu_block& block, const Accesses& accesses, uint32_t lane);
   bool EnterAll(const Accesses& accesses, const AccessSite& whole, const Target& target, uint32_t first,
                 uint32_t last);
   void EnterLines(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines,
                   uint64_t owner);
-  void EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines,
-                 uint64_t owner);
+  void EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines);
   static uint16_t ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift);
   Row RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift) const;
   void CheckRaces(const AccessSite& site, const Target& target);

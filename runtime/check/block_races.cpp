@@ -39,15 +39,18 @@ bool BlockCheck::IsSettled(uint32_t form) {
   return PTX2CPU_SPACE_OF_ACCESS(form) == PTX2CPU_SPACE_SHARED && (form & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0;
 }
 
-// Whether the accesses that this one could race with are all in other allocations: nothing writes to what this
-// one reads, or only atomics access it, or each thread has an element of its own.
+// Whether the accesses that this one could race with are all in other allocations: nothing writes to what
+// this one reads, or only atomics access it, or each thread has an element of its own.
 bool BlockCheck::IsUnwritten(const ptx2cpu_block& block, const Target& target, uint32_t form,
                              uint64_t written) {
   const MemoryRange& range = target.holder;
   const bool asked = (form & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0 && target.memory == Target::Memory::kGlobal;
   if (!asked || range.bytes == 0) return false;
   const bool one_dimension = block.nctaid[1] * block.nctaid[2] * block.ntid[1] * block.ntid[2] == 1;
-  if ((form & PTX2CPU_ACCESS_OWN_ELEMENTS) != 0 && !one_dimension) return false;
+  const uint64_t threads = uint64_t{block.nctaid[0]} * block.ntid[0];
+  if ((form & PTX2CPU_ACCESS_OWN_ELEMENTS) != 0 &&
+      !(one_dimension && threads <= PTX2CPU_OWN_ELEMENTS_MAX_THREADS))
+    return false;
   auto known = std::ranges::find(written_, written, &Written::words);
   if (known == written_.end()) {
     known = written_.insert(written_.end(), {written, {}});
@@ -137,23 +140,34 @@ std::optional<Accesses> AsRow(const Accesses& accesses) {
     row.stride = second - first == 1 ? way : way / (second - first);  // a division takes long
   }
   row.first = accesses.addresses[first] - static_cast<uint64_t>(row.stride * first);
-  for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-    if (row.AddressOf(lane) != accesses.addresses[lane]) return std::nullopt;
+  const uint32_t last = 63 - static_cast<uint32_t>(std::countl_zero(accesses.lanes));
+  uint64_t expected = accesses.addresses[first], differ = 0;
+  if (std::popcount(accesses.lanes) == static_cast<int>(last - first + 1)) {
+    for (uint32_t lane = first; lane <= last; ++lane, expected += static_cast<uint64_t>(row.stride))
+      differ |= accesses.addresses[lane] ^ expected;
+  } else {
+    for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+      differ |= accesses.addresses[lane] ^ row.AddressOf(lane);
+    }
   }
-  return row;
+  return differ == 0 ? std::optional(row) : std::nullopt;
+}
+
+bool HasRowForm(const Accesses& accesses) {
+  constexpr uint32_t kOthers = PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC | PTX2CPU_ACCESS_LOCKSTEP |
+                               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES |
+                               63u << PTX2CPU_ACCESS_LANES_SHIFT;
+  const uint32_t bytes = accesses.bytes;
+  return (accesses.form & kOthers) == 0 && (bytes == 4 || bytes == 8 || bytes == 16);
 }
 
 }  // namespace
 
 // Neighbouring threads that access neighbouring memory, or one place. False: nothing has been done.
 bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
-  constexpr uint32_t kOthers = PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC | PTX2CPU_ACCESS_LOCKSTEP |
-                               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES |
-                               63u << PTX2CPU_ACCESS_LANES_SHIFT;
+  if (Wants(PTX2CPU_CHECKS_INIT) || !HasRowForm(given)) return false;
   const uint32_t bytes = given.bytes;
-  const bool is_size = bytes == 4 || bytes == 8 || bytes == 16;
-  if (Wants(PTX2CPU_CHECKS_INIT) || (given.form & kOthers) != 0 || !is_size) return false;
   std::optional<Accesses> made;
   if (given.addresses != nullptr) {
     made = AsRow(given);
@@ -182,6 +196,22 @@ bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
   if (races) return EnterAll(accesses, whole, target, first, last);
   if (target.holder.bytes != 0 && accesses.range != PTX2CPU_NO_CHECK_RANGE) Remember(accesses, target.holder);
   return true;
+}
+
+// Lanes from this one on, as far as they access neighbouring memory. Returns those that are done, as bits.
+uint64_t BlockCheck::AccessRun(const ptx2cpu_block& block, const Accesses& accesses, uint32_t lane) {
+  if (accesses.addresses == nullptr || Wants(PTX2CPU_CHECKS_INIT) || !HasRowForm(accesses)) return 0;
+  uint32_t end = lane + 1;
+  while (end < 64 && (accesses.lanes >> end & 1) != 0 &&
+         accesses.addresses[end] == accesses.addresses[end - 1] + accesses.bytes)
+    ++end;
+  if (end - lane < 2) return 0;
+  Accesses run = accesses;
+  run.addresses = nullptr;
+  run.stride = accesses.bytes;
+  run.first = accesses.addresses[lane] - uint64_t{lane} * accesses.bytes;
+  run.lanes = (~uint64_t{0} >> (64 - (end - lane))) << lane;
+  return AccessRow(block, run) ? run.lanes : 0;
 }
 
 bool BlockCheck::EnterAll(const Accesses& accesses, const AccessSite& whole, const Target& target,
@@ -226,10 +256,10 @@ void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to
     const RowAccess access{RowOf(whole, threads, thread, is_one ? kOneThread : shift), threads, words,
                            whole.Writes()};
     if (is_row && lines.EnterFirst(n, owner, access)) continue;
-    if (!lines.At(n, owner).has_cells && (is_row ? lines.EnterRow(n, access, clock_) : lines.EnterReadOfAll(n, access, clock_)))
+    if (!lines.At(n, owner).has_cells &&
+        (is_row ? lines.EnterRow(n, access, clock_) : lines.EnterReadOfAll(n, access, clock_)))
       continue;
-    EnterEach(entering, std::max(from, n * kBytesOfLine), std::min(to, (n + 1) * kBytesOfLine), start, lines,
-              owner);
+    EnterEach(entering, std::max(from, n * kBytesOfLine), std::min(to, (n + 1) * kBytesOfLine), start, lines);
   }
 }
 
@@ -252,21 +282,28 @@ uint16_t BlockCheck::ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift) 
   return words;
 }
 
-// One thread after the other, in a line.
-void BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines,
-                           uint64_t owner) {
+// One thread after the other, in a line that this block has been asked about.
+void BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start,
+                           Lines& lines) {
   const Accesses& accesses = entering.accesses;
+  Cell* const cells = lines.CellsOf(from / kBytesOfLine);
   for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
     const uint64_t at = start + static_cast<uint64_t>(accesses.stride) * (lane - entering.first);
     if (static_cast<int64_t>(at) < static_cast<int64_t>(from) || at >= to) continue;
     const AccessSite site{entering.whole.block,     accesses.thread + lane, accesses.ptx_line,
                           accesses.AddressOf(lane), accesses.form,          accesses.bytes};
-    Target target = entering.target;
-    target.real += accesses.AddressOf(lane) - entering.whole.address;
-    target.offset += accesses.AddressOf(lane) - entering.whole.address;
-    const CellAccess access{clock_.Now(site.thread, site.ptx_line), 0, site.Writes(), false, false};
-    EnterWords(site, target, access, at, at + accesses.bytes, lines, owner);
+    const CellAccess access{clock_.Now(site.thread, site.ptx_line), 15, site.Writes(), false, false};
+    bool raced = false;
+    for (uint64_t word = std::max(at, from) / 4; word * 4 < std::min(at + accesses.bytes, to); ++word) {
+      Conflict conflict;
+      if (Enter(cells[word % kWordsOfLine], access, clock_, conflict) || raced) continue;
+      raced = true;
+      Target target = entering.target;
+      target.real += accesses.AddressOf(lane) - entering.whole.address;
+      target.offset += accesses.AddressOf(lane) - entering.whole.address;
+      ReportRace(site, target, conflict);
+    }
   }
 }
 

@@ -34,6 +34,7 @@ void BlockClock::Begin(LaunchClock& launch, uint32_t block, uint32_t threads) {
   most_known_ = 0;
   has_state_ = false;
   blocks_.clear();
+  asked_ = {};
 }
 
 void BlockClock::NeedState() {
@@ -181,6 +182,7 @@ void BlockClock::Learn(uint32_t thread, uint64_t address) {
   const auto found = launch_->published.find(address);
   if (found == launch_->published.end()) return;
   const Publication& publication = found->second;
+  asked_ = {};
   for (const auto& [block, until] : publication.blocks) {
     if (block == block_) continue;
     uint32_t& known = blocks_[block];

@@ -119,8 +119,11 @@ class BlockClock {
     Knowledge knowledge;
   };
   bool IsBlockKnown(uint32_t block, uint32_t time) const {
-    const auto known = blocks_.find(block);
-    return known != blocks_.end() && time < known->second;
+    if (asked_.block != block) {
+      const auto known = blocks_.find(block);
+      asked_ = {block, known == blocks_.end() ? 0 : known->second};
+    }
+    return time < asked_.until;
   }
   // Most blocks have barriers of all threads only.
   void NeedState();
@@ -144,6 +147,10 @@ class BlockClock {
   std::vector<uint32_t> common_;    // by thread: until when all lanes of its warp know it
   std::array<std::array<Counted, 2>, 16> counted_;
   std::map<uint32_t, uint32_t> blocks_;  // other blocks: until when they are known
+  struct Asked {
+    uint32_t block = 0, until = 0;
+  };
+  mutable Asked asked_;  // the last answer
 };
 
 }  // namespace ptx2cpu::rt::check

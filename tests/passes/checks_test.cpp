@@ -88,6 +88,34 @@ TEST_CASE("accesses that cannot race are checked for their bounds only", "[passe
         Only{false, true, true, false, false, false, false});
 }
 
+TEST_CASE("elements that each thread has to itself, and memory that only atomics access, cannot race",
+          "[passes][checks]") {
+  constexpr uint32_t kOwn = PTX2CPU_ACCESS_BOUNDS_ONLY | PTX2CPU_ACCESS_OWN_ELEMENTS;
+  const auto last = [](const std::string& other) {
+    return Forms(std::string(kText), other, PTX2CPU_CHECKS_RACE, "settle-checks").at(3);
+  };
+  // The fourth check is that of the access after these instructions, which compute y + 4 * index.
+  const auto element = [](const std::string& index, const std::string& access) {
+    return "%b = special i32 ctaid.x\n  %n = special i32 ntid.x\n  %first = mul i32 %b, %n\n  " + index +
+           "\n  %long = sext i64 from i32 %i\n  %far = mul i64 %long, %four\n  %e = add i64 %x, %far\n  " +
+           access;
+  };
+  const std::string store = "store i32 global %e, %w";
+  CHECK((last("%z = load i64 param %base\n  store i32 global %z, %w") & PTX2CPU_ACCESS_BOUNDS_ONLY) == 0);
+  // x is read at another index.
+  CHECK((last(element("%i = add i32 %first, %tid", store)) & PTX2CPU_ACCESS_BOUNDS_ONLY) == 0);
+  const auto of_y = [&](std::string text) { return text.replace(text.find("i64 %x"), 6, "i64 %u"); };
+  const std::string another =
+      "%10 = const i64 0x10\n  %uat = add i64 %base, %10\n  %u = load i64 param %uat\n  ";
+  CHECK((last(another + of_y(element("%i = add i32 %first, %tid", store))) & kOwn) == kOwn);
+  // Threads of different blocks have the same element, or threads of one block.
+  CHECK((last(another + of_y(element("%i = add i32 %b, %tid", store))) & kOwn) == 0);
+  CHECK((last(another + of_y(element("%i = add i32 %first, %n", store))) & kOwn) == 0);
+  const std::string atomic = "%old2 = atomic i32 global relaxed gpu add %e, %w";
+  CHECK((last(another + of_y(element("%i = add i32 %b, %tid", atomic))) & kOwn) ==
+        PTX2CPU_ACCESS_BOUNDS_ONLY);
+}
+
 TEST_CASE("no pass removes a check", "[passes][checks]") {
   const auto first = Forms(std::string(kText), "", PTX2CPU_CHECKS_MEMORY, "insert-checks");
   CHECK(first.size() == 5);

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "tools/ptx2cpu/child_program.h"
+#include "tools/ptx2cpu/temporary_folder.h"
 
 namespace ptx2cpu::tool {
 
@@ -34,10 +36,10 @@ Status RunInOtherOrders(const Arguments& arguments, const std::string& program,
                         std::vector<std::pair<std::string, std::string>> environment) {
   const uint64_t code = TRY(arguments.Number("--error-exitcode", 0, 255));
   std::string folder = arguments.Value("--record").value_or("");
-  const bool keeps = !folder.empty();
-  if (!keeps) {
-    folder = (fs::temp_directory_path() / "ptx2cpu-order.XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) return Fail(ErrorCode::kFile, "cannot make a temporary folder");
+  std::optional<TemporaryFolder> made;
+  if (folder.empty()) {
+    made.emplace(TRY(TemporaryFolder::Make("order")));
+    folder = made->path();
     environment.emplace_back("PTX2CPU_RECORD", folder);
   }
   const int status = TRY(RunChild(program, command, environment));
@@ -49,8 +51,7 @@ Status RunInOtherOrders(const Arguments& arguments, const std::string& program,
     const int ended = TRY(RunChild("/proc/self/exe", std::move(replay), {}));
     worst = std::max(worst, WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended));
   }
-  std::error_code ignored;
-  if (!keeps) fs::remove_all(folder, ignored);
+  made.reset();
   if (worst > static_cast<int>(kDiffers)) std::exit(worst);  // it has printed why
   if (worst != 0 && code != 0) std::exit(static_cast<int>(code));
   EndAs(status);

@@ -5,15 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "tools/ptx2cpu/child_program.h"
+#include "tools/ptx2cpu/temporary_folder.h"
 
 namespace ptx2cpu::tool {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -42,14 +39,12 @@ Status Report(const Arguments& arguments, const std::string& folder, const std::
 Status ProfileProgram(const Arguments& arguments, const std::string& program,
                       const std::vector<std::string>& command,
                       const std::vector<std::pair<std::string, std::string>>& environment) {
-  std::string folder = (fs::temp_directory_path() / "ptx2cpu-profile.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return Fail(ErrorCode::kFile, "cannot make a temporary folder");
+  TemporaryFolder folder = TRY(TemporaryFolder::Make("profile"));
   std::vector<std::pair<std::string, std::string>> variables = environment;
-  variables.emplace_back("PTX2CPU_PROFILE", folder);
+  variables.emplace_back("PTX2CPU_PROFILE", folder.path());
   const int status = TRY(RunChild(program, command, variables));
-  const Status reported = Report(arguments, folder, command, status);
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
+  const Status reported = Report(arguments, folder.path(), command, status);
+  folder.Remove();
   if (!reported) fmt::print(stderr, "{}", reported.error().Render());
   EndAs(status);
 }

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "analysis/view/dot.h"
 #include "tools/ptx2cpu/stage_options.h"
+#include "tools/ptx2cpu/temporary_folder.h"
 
 namespace ptx2cpu::tool {
 
@@ -14,10 +13,8 @@ namespace {
 
 // Graphviz draws; it is a separate program and may be missing.
 Result<std::string> DrawSvg(const std::string& dot) {
-  namespace fs = std::filesystem;
-  std::string folder = (fs::temp_directory_path() / "ptx2cpu.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return Fail(ErrorCode::kFile, "cannot make a temporary folder");
-  const std::string in = folder + "/cfg.dot", out = folder + "/cfg.svg";
+  const TemporaryFolder folder = TRY(TemporaryFolder::Make("cfg"));
+  const std::string in = folder.path() + "/cfg.dot", out = folder.path() + "/cfg.svg";
   Result<std::string> svg =
       Fail(Error{ErrorCode::kFile,
                  "Graphviz ('dot') did not draw the graph",
@@ -27,8 +24,6 @@ Result<std::string> DrawSvg(const std::string& dot) {
   if (WriteFileAtomically(in, dot) &&
       std::system(fmt::format("dot -Tsvg '{}' -o '{}' 2>/dev/null", in, out).c_str()) == 0)
     svg = ReadWholeFile(out);
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
   return svg;
 }
 

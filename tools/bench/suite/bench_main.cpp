@@ -156,9 +156,9 @@ Status MeasureChecks(const Options& options, Report& report) {
     report.measured.push_back(TRY(Measure(*row, {.seconds = options.seconds, .setting = setting})));
     fmt::print("{}", CheckLine(report.measured.back()));
     std::fflush(stdout);
-    const auto findings = rt::check::Findings::Get().All();
-    if (!findings.empty())
-      return Fail(ErrorCode::kInternal, "a check of " + std::string(row->name) + " found what is not there");
+    const size_t findings = rt::check::Findings::Get().All().size();
+    if (findings != 0) fmt::print("{:<20}{} errors are found in it, see above\n", row->name, findings);
+    rt::check::Findings::Get().Clear();
   }
   fmt::print("{}\n", CheckSummary(report));
   return Write(options.markdown, CheckMarkdown(report, options.check, true));
