@@ -32,24 +32,18 @@ class Reader {
   std::optional<Sum> Read(ValueId value, int depth = kMaxDepth) const {
     const ir::Inst* inst = DefOf(value);
     if (inst == nullptr || depth == 0) return std::nullopt;
-    Sum sum;
-    switch (inst->op) {
-      case Opcode::kConst:
-        sum.element.offset = static_cast<int64_t>(inst->attrs.bits);
-        return sum;
-      case Opcode::kLoad:
-        return Pointer(*inst);
-      case Opcode::kSext:
-      case Opcode::kZext:
-        return Widened(*inst);
-      case Opcode::kAdd:
-        return Added(Read(inst->operands[0], depth - 1), Read(inst->operands[1], depth - 1));
-      case Opcode::kMul:
-      case Opcode::kShl:
-        return Scaled(*inst, depth);
-      default:
-        return std::nullopt;
+    const Opcode op = inst->op;
+    if (op == Opcode::kConst) {
+      Sum sum;
+      sum.element.offset = static_cast<int64_t>(inst->attrs.bits);
+      return sum;
     }
+    if (op == Opcode::kLoad) return Pointer(*inst);
+    if (op == Opcode::kSext || op == Opcode::kZext) return Widened(*inst);
+    if (op == Opcode::kAdd)
+      return Added(Read(inst->operands[0], depth - 1), Read(inst->operands[1], depth - 1));
+    if (op == Opcode::kMul || op == Opcode::kShl) return Scaled(*inst, depth);
+    return std::nullopt;
   }
 
  private:
