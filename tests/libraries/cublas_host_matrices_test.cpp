@@ -45,6 +45,24 @@ TEMPLATE_TEST_CASE("cublasXt: the results of cuBLAS", "", float, double, cuCompl
     CHECK(c != before);
   };
   const auto reset = [&] { c = expected = before; };
+  // A packed triangle has the columns of the matrix, one after the other.
+  for (const auto uplo : {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER}) {
+    for (const auto side : {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT}) {
+      const int size = side == CUBLAS_SIDE_LEFT ? kRows : kColumns;
+      std::vector<T> packed;
+      for (int j = 0; j < size; ++j) {
+        const int begin = uplo == CUBLAS_FILL_MODE_LOWER ? j : 0;
+        const int end = uplo == CUBLAS_FILL_MODE_LOWER ? size : j + 1;
+        packed.insert(packed.end(), &a[j * kLd + begin], &a[j * kLd + begin] + (end - begin));
+      }
+      reset();
+      same("spmm",
+           blas(letter + "symm_v2", side, uplo, kRows, kColumns, &alpha, a.data(), kLd, b.data(), kLd, &beta,
+                expected.data(), kLd),
+           xt(letter + "spmm", side, uplo, kM, kN, &alpha, packed.data(), b.data(), kLong, &beta, c.data(),
+              kLong));
+    }
+  }
   for (const cublasOperation_t op : {CUBLAS_OP_N, CUBLAS_OP_T}) {
     reset();
     same("gemm",

@@ -67,4 +67,21 @@ cublasStatus_t XtTrsm(const char* name, cublasXtHandle_t handle, Args... args) {
   return Completed(handle, [&](cublasHandle_t blas) { return Trsm<T>(name, blas, args...); });
 }
 
+// The packed triangle of a symmetric matrix becomes a matrix, which is multiplied.
+template <typename T>
+cublasStatus_t XtSpmm(const char* name, cublasXtHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                      size_t m, size_t n, const T* alpha, const T* packed, const T* b, size_t ldb,
+                      const T* beta, T* c, size_t ldc) {
+  const size_t size = side == CUBLAS_SIDE_LEFT ? m : n;
+  std::vector<T> matrix(size * size);
+  for (size_t column = 0; packed != nullptr && column < size; ++column) {
+    const size_t begin = uplo == CUBLAS_FILL_MODE_UPPER ? 0 : column;
+    const size_t end = uplo == CUBLAS_FILL_MODE_UPPER ? column + 1 : size;
+    std::copy_n(packed, end - begin, &matrix[column * size + begin]);
+    packed += end - begin;
+  }
+  return XtSymm<T>(name, handle, side, uplo, m, n, alpha, matrix.data(), std::max<size_t>(1, size), b, ldb,
+                   beta, c, ldc);
+}
+
 }  // namespace ptx2cpu::cublas

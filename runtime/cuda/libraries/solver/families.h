@@ -5,5 +5,6 @@
 #include "runtime/cuda/libraries/solver/factor.h"
 #include "runtime/cuda/libraries/solver/reduce.h"
 #include "runtime/cuda/libraries/solver/singular.h"
+#include "runtime/cuda/libraries/solver/sparse_host.h"
 #include "runtime/cuda/libraries/solver/sparse_solve.h"
 #include "runtime/cuda/libraries/solver/sparse_stepwise.h"

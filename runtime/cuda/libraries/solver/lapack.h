@@ -109,6 +109,31 @@ int GeneralEigenValues(cusolverEigType_t type, cusolverEigMode_t jobz, cublasFil
   return WithThreeWorks<"sygvd", "hegvd", T>(number, Letter(jobz), Letter(uplo), n, a, lda, b, ldb, w);
 }
 
+// Eigenvalues of a general matrix, as complex numbers; vectors as LAPACK has them, two columns for a pair.
+template <typename T>
+int GeneralEigenVectors(bool vectors, int n, T* a, int lda, std::complex<Real<T>>* w, T* v, int ldv) {
+  const auto count = static_cast<size_t>(std::max(1, n));
+  const char job = vectors ? 'V' : 'N';
+  T none{};
+  if constexpr (kIsComplex<T>) {
+    std::vector<Real<T>> rwork(2 * count);
+    T reported{};
+    int info = 0;
+    Blas<"geev", T>('N', job, n, a, lda, w, &none, 1, v, ldv, &reported, -1, rwork.data(), &info);
+    if (info != 0) return info;
+    std::vector<T> work(static_cast<size_t>(RoomOf(reported)));
+    Blas<"geev", T>('N', job, n, a, lda, w, &none, 1, v, ldv, work.data(), RoomOf(reported), rwork.data(),
+                    &info);
+    return info;
+  } else {
+    std::vector<T> real(count), imaginary(count);
+    const int info =
+        WithWork<"geev", T>('N', job, n, a, lda, real.data(), imaginary.data(), &none, 1, v, ldv);
+    for (int i = 0; i < n; ++i) w[i] = {real[i], imaginary[i]};
+    return info;
+  }
+}
+
 // Which eigenvalues: all, numbers il to iu, or those in (vl, vu].
 template <typename T>
 struct Selection {

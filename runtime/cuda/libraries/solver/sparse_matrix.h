@@ -50,4 +50,8 @@ std::vector<int> NarrowOrder(const Neighbours& neighbours);
 // Direct Solutions of Sparse Network Equations by Optimally Ordered Triangular Factorization, 1967).
 std::vector<int> SmallestDegreeOrder(Neighbours neighbours);
 
+// A row with an element in each column, for as many columns as can be; how many these are. The other rows are
+// those of the other columns.
+int MatchRows(int n, const int* begins, const int* columns, int base, int* row_of);
+
 }  // namespace ptx2cpu::cusolver

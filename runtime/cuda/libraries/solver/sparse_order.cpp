@@ -1,4 +1,5 @@
 #include <set>
+#include <utility>
 
 #include "runtime/cuda/libraries/solver/sparse_matrix.h"
 
@@ -80,6 +81,46 @@ std::vector<int> SmallestDegreeOrder(Neighbours neighbours) {
     }
   }
   return order;
+}
+
+int MatchRows(int n, const int* begins, const int* columns, int base, int* row_of) {
+  std::fill_n(row_of, n, -1);
+  std::vector<int> seen(static_cast<size_t>(n), -1), from(static_cast<size_t>(n));
+  std::vector<char> is_matched(static_cast<size_t>(n));
+  int count = 0;
+  for (int start = 0; start < n; ++start) {
+    // Columns that alternating paths from the row reach, breadth first.
+    std::vector<int> rows = {start};
+    int end = -1;
+    for (size_t i = 0; i < rows.size() && end < 0; ++i) {
+      for (int at = begins[rows[i]] - base; at < begins[rows[i] + 1] - base && end < 0; ++at) {
+        const int column = columns[at] - base;
+        if (std::exchange(seen[static_cast<size_t>(column)], start) == start) continue;
+        from[static_cast<size_t>(column)] = rows[i];
+        if (row_of[column] < 0) end = column;
+        rows.push_back(row_of[column]);
+      }
+    }
+    if (end < 0) continue;
+    // Each row of the path takes the column that led to the next.
+    ++count, is_matched[static_cast<size_t>(start)] = 1;
+    std::vector<int> column_of(static_cast<size_t>(n), -1);
+    for (int column = 0; column < n; ++column) {
+      if (row_of[column] >= 0) column_of[static_cast<size_t>(row_of[column])] = column;
+    }
+    for (int column = end; column >= 0;) {
+      const int row = from[static_cast<size_t>(column)];
+      row_of[column] = row;
+      column = row == start ? -1 : column_of[static_cast<size_t>(row)];
+    }
+  }
+  int other = 0;
+  for (int column = 0; column < n; ++column) {
+    if (row_of[column] >= 0) continue;
+    while (is_matched[static_cast<size_t>(other)] != 0) ++other;
+    row_of[column] = other++;
+  }
+  return count;
 }
 
 }  // namespace ptx2cpu::cusolver
