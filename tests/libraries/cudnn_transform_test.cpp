@@ -117,8 +117,12 @@ TEST_CASE("cudnn: space folded into channels, and back", "[cudnn]") {
 
 TEST_CASE("cudnn: transformations, status", "[cudnn]") {
   TransformCase c;
-  CHECK(c.Set(CUDNN_TENSOR_NCHW, {0, 0, -1, 0}, {}, {}, CUDNN_TRANSFORM_FOLD) == kBadParameter);
-  CHECK(c.Set(CUDNN_TENSOR_NCHW, {}, {}, {0, 1}, CUDNN_TRANSFORM_FOLD) == kBadParameter);
+  CHECK(c.Set(CUDNN_TENSOR_NCHW, {0, 0, -3, 0}, {}, {0, 1}, CUDNN_TRANSFORM_FOLD) == 0);
+  const DnnTensor short_one(CUDNN_DATA_FLOAT, {1, 1, 3, 3}, CUDNN_TENSOR_NCHW, {});
+  CHECK(Cudnn().Call("cudnnInitTransformDest", c.transform, short_one.tensor(), c.made,
+                     static_cast<size_t*>(nullptr)) == kBadParameter);
+  CHECK(c.Set(CUDNN_TENSOR_NCHW, {}, {0, 0, 4, 0}, {}, CUDNN_TRANSFORM_FOLD) == 0);
+  Cudnn("cudnnInitTransformDest", c.transform, short_one.tensor(), c.made, static_cast<size_t*>(nullptr));
   CHECK(c.Set(CUDNN_TENSOR_NCHW_VECT_C, {}, {}, {}, CUDNN_TRANSFORM_FOLD) == kNotSupported);
   // What is not given stays.
   int kept[4] = {};
@@ -145,6 +149,92 @@ TEST_CASE("cudnn: transformations, status", "[cudnn]") {
   CHECK(Cudnn().Call("cudnnInitTransformDest", c.transform, x.tensor(), c.made, &size) == kBadParameter);
   DnnTensor y(CUDNN_DATA_FLOAT, {1, 31, 2, 3}, CUDNN_TENSOR_NCHW, {});
   CHECK(c.Run(x, y, 1, 0, CUDNN_DATA_FLOAT) == kBadParameter);
+}
+
+namespace {
+
+// cudnnGetFoldedConvBackwardDataDescriptors, and the gradient of data by what it describes.
+struct FoldedCase {
+  int size, window, pad, stride;
+};
+class FoldedConvolution {
+ public:
+  explicit FoldedConvolution(const FoldedCase& c) {
+    for (auto* each : {&convolution, &folded}) Cudnn("cudnnCreateConvolutionDescriptor", each);
+    for (auto* each : {&padded_diff, &folded_grad}) Cudnn("cudnnCreateTensorDescriptor", each);
+    for (auto& each : transforms) Cudnn("cudnnCreateTensorTransformDescriptor", &each);
+    Cudnn("cudnnCreateFilterDescriptor", &folded_filter);
+    Cudnn("cudnnSetConvolution2dDescriptor", convolution, c.pad, c.pad, c.stride, c.stride, 1, 1,
+          CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT);
+  }
+  ~FoldedConvolution() {
+    for (auto each : {convolution, folded}) Cudnn().Call("cudnnDestroyConvolutionDescriptor", each);
+    for (auto each : {padded_diff, folded_grad}) Cudnn().Call("cudnnDestroyTensorDescriptor", each);
+    for (auto each : transforms) Cudnn().Call("cudnnDestroyTensorTransformDescriptor", each);
+    Cudnn().Call("cudnnDestroyFilterDescriptor", folded_filter);
+  }
+  FoldedConvolution(const FoldedConvolution&) = delete;
+
+  void Direct(const DnnTensor& w, const DnnTensor& dy, DnnTensor& dx) {
+    Backward(w.filter(), w.data(), dy.tensor(), dy.data(), convolution, dx.tensor(), dx.data());
+  }
+  void ByFolding(cudnnTensorFormat_t format, const DnnTensor& w, const DnnTensor& dy, DnnTensor& dx) {
+    Cudnn("cudnnGetFoldedConvBackwardDataDescriptors", handle.handle, w.filter(), dy.tensor(), convolution,
+          dx.tensor(), format, folded_filter, padded_diff, folded, folded_grad, transforms[0], transforms[1],
+          transforms[2], transforms[3]);
+    std::vector<float> fw(1 << 14, 77), fy(1 << 14, 77), fx(1 << 14, 77);
+    Cudnn("cudnnTransformFilter", handle.handle, transforms[0], one(), w.filter(), w.data(), none(),
+          folded_filter, static_cast<void*>(fw.data()));
+    Cudnn("cudnnTransformTensorEx", handle.handle, transforms[1], one(), dy.tensor(), dy.data(), none(),
+          padded_diff, static_cast<void*>(fy.data()));
+    Backward(folded_filter, fw.data(), padded_diff, fy.data(), folded, folded_grad, fx.data());
+    Cudnn("cudnnTransformTensorEx", handle.handle, transforms[3], one(), folded_grad,
+          static_cast<const void*>(fx.data()), none(), dx.tensor(), dx.data());
+    REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess);
+  }
+
+ private:
+  static const void* one() { return &kOne; }
+  static const void* none() { return &kNone; }
+  void Backward(cudnnFilterDescriptor_t w, const void* ws, cudnnTensorDescriptor_t y, const void* ys,
+                cudnnConvolutionDescriptor_t by, cudnnTensorDescriptor_t x, void* xs) {
+    Cudnn("cudnnConvolutionBackwardData", handle.handle, one(), w, ws, y, ys, by, 1,
+          static_cast<void*>(nullptr), size_t{0}, none(), x, xs);
+    REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess);
+  }
+  static constexpr float kOne = 1, kNone = 0;
+  DnnHandle handle;
+  cudnnConvolutionDescriptor_t convolution = nullptr, folded = nullptr;
+  cudnnTensorDescriptor_t padded_diff = nullptr, folded_grad = nullptr;
+  cudnnTensorTransformDescriptor_t transforms[4] = {};
+  cudnnFilterDescriptor_t folded_filter = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("cudnn: a convolution with strides by one that is folded", "[cudnn]") {
+  for (const FoldedCase& c : {FoldedCase{7, 3, 1, 2},
+                              {8, 4, 1, 2},
+                              {8, 3, 1, 2},
+                              {9, 5, 2, 2},
+                              {10, 3, 0, 3},
+                              {12, 7, 3, 2},
+                              {6, 3, 0, 1}}) {
+    for (const auto format : {CUDNN_TENSOR_NCHW, CUDNN_TENSOR_NHWC}) {
+      INFO("size " << c.size << ", window " << c.window << ", format " << format);
+      const int out = (c.size + 2 * c.pad - c.window) / c.stride + 1;
+      FoldedConvolution by(c);
+      const DnnTensor w(CUDNN_DATA_FLOAT, {4, 3, c.window, c.window}, CUDNN_TENSOR_NCHW,
+                        Numbers(static_cast<size_t>(12 * c.window * c.window), 1), true),
+          dy(CUDNN_DATA_FLOAT, {2, 4, out, out}, CUDNN_TENSOR_NCHW,
+             Numbers(static_cast<size_t>(8 * out * out), 2));
+      DnnTensor direct(CUDNN_DATA_FLOAT, {2, 3, c.size, c.size}, CUDNN_TENSOR_NCHW, {}),
+          found(CUDNN_DATA_FLOAT, {2, 3, c.size, c.size}, CUDNN_TENSOR_NCHW, {});
+      by.Direct(w, dy, direct);
+      by.ByFolding(format, w, dy, found);
+      CheckNear(CUDNN_DATA_FLOAT, found, direct.Get(), 64);
+    }
+  }
 }
 
 TEST_CASE("cudnn: columns of images make a convolution a product", "[cudnn]") {

@@ -135,8 +135,8 @@ TEST_CASE("curand: distributions for kernels have the numbers of generators") {
     Discrete* distribution = nullptr;
     REQUIRE(Curand().Call("curandCreatePoissonDistribution", mean, &distribution) == 0);
     CHECK(distribution->method == 5);
-    const auto words = Twister()->Draw<uint32_t>("curandGenerate", 5000);
-    const auto numbers = Twister()->Draw<uint32_t>("curandGeneratePoisson", 5000, mean);
+    const auto words = Twister()->Draw<uint32_t>("curandGenerate", 200);
+    const auto numbers = Twister()->Draw<uint32_t>("curandGeneratePoisson", 200, mean);
     const auto number_of = [&](double u) {
       const auto cell = static_cast<unsigned>(distribution->table->length * u);
       const auto& histogram = *distribution->table->histogram;

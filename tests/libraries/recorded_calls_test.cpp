@@ -78,3 +78,5 @@ TEST_CASE("recorded calls: cudnn") { CheckScript("cudnn"); }
 TEST_CASE("recorded calls: cudnn for sequences") { CheckScript("cudnn_sequences"); }
 TEST_CASE("recorded calls: cusolver for factors") { CheckScript("cusolver_factors"); }
 TEST_CASE("recorded calls: cudnn in other forms") { CheckScript("cudnn_forms"); }
+TEST_CASE("recorded calls: cudnn, normalisation and sampling") { CheckScript("cudnn_sampling"); }
+TEST_CASE("recorded calls: cusolver and cublas, what few call") { CheckScript("cusolver_rest"); }

@@ -15,46 +15,68 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-// How extents become others. Empty results: they cannot.
-struct Transform {
-  explicit Transform(const cudnnTensorTransformStruct& from) : all(from) {}
-  int64_t Parts() const {
-    return std::accumulate(all.folds.begin(), all.folds.end(), int64_t{1}, std::multiplies<>());
-  }
-  Extents Padded(const Extents& x) const {
-    if (x.size() != all.before.size()) return {};
-    Extents padded = x;
-    for (size_t axis = 0; axis < x.size(); ++axis) padded[axis] += all.before[axis] + all.after[axis];
-    return padded;
-  }
-  Extents ResultOf(const Extents& x) const {
-    Extents result = Padded(x);
-    const bool folds = all.direction == CUDNN_TRANSFORM_FOLD;
-    if (result.empty() || (!folds && result[1] % Parts() != 0)) return {};
-    result[1] = folds ? result[1] * Parts() : result[1] / Parts();
-    for (size_t axis = 2; axis < result.size(); ++axis) {
-      const int64_t fold = all.folds[axis - 2];
-      if (folds && result[axis] % fold != 0) return {};
-      result[axis] = folds ? result[axis] / fold : result[axis] * fold;
+// How extents become others. What is before or after a negative number is cut off.
+class Transform {
+ public:
+  Transform(const cudnnTensorTransformStruct& from, const Extents& x) : all_(from), x_(x) {}
+
+  // Empty: they cannot.
+  Extents Result() const {
+    if (x_.size() != all_.before.size() || (!folds() && x_[1] % Parts() != 0)) return {};
+    Extents result = x_;
+    for (size_t axis = 0; axis < result.size(); ++axis) {
+      const int64_t around = all_.before[axis] + all_.after[axis];
+      const int64_t parts = axis == 1 ? Parts() : axis == 0 ? 1 : Fold(axis);
+      // Space becomes channels, or the channels space.
+      if (folds())
+        result[axis] = axis == 1 ? (x_[1] + around) * parts : (x_[axis] + around + parts - 1) / parts;
+      else
+        result[axis] = (axis == 1 ? x_[1] / parts : x_[axis] * parts) + around;
+      if (result[axis] <= 0) return {};
     }
     return result;
   }
-  // The place in the padded tensor of a place of the result; the parts of a channel are adjacent channels.
-  void Source(const Extents& to, Extents& from) const {
+  // The place of the source of a place of the result. A part of all channels is a range of channels, those
+  // that are added come after all parts, as recorded. False: it has none, and is zero.
+  bool Source(const Extents& result, const Extents& to, Extents& from) const {
+    const int64_t channels = folds() ? x_[1] : std::min(x_[1] / Parts(), result[1]);
     from = to;
-    const bool folds = all.direction == CUDNN_TRANSFORM_FOLD;
-    int64_t part = folds ? to[1] % Parts() : 0;
-    for (size_t axis = to.size(); folds && axis-- > 2;) {
-      const int64_t fold = all.folds[axis - 2];
-      from[axis] = to[axis] * fold + part % fold, part /= fold;
+    from[0] -= all_.before[0];
+    if (folds()) {
+      from[1] -= all_.before[1] * Parts();
+      if (from[1] < 0 || from[1] >= channels * Parts()) return false;
+      int64_t part = from[1] / channels;
+      from[1] %= channels;
+      for (size_t axis = to.size(); axis-- > 2;) {
+        from[axis] = to[axis] * Fold(axis) + part % Fold(axis) - all_.before[axis], part /= Fold(axis);
+      }
+    } else {
+      int64_t part = 0;
+      from[1] -= all_.before[1];
+      if (from[1] < 0 || from[1] >= channels) return false;
+      for (size_t axis = 2; axis < to.size(); ++axis) {
+        const int64_t place = to[axis] - all_.before[axis];
+        if (place < 0) return false;
+        from[axis] = place / Fold(axis), part = part * Fold(axis) + place % Fold(axis);
+      }
+      from[1] += part * channels;
     }
-    for (size_t axis = 2; !folds && axis < to.size(); ++axis) {
-      const int64_t fold = all.folds[axis - 2];
-      from[axis] = to[axis] / fold, part = part * fold + to[axis] % fold;
+    for (size_t axis = 0; axis < to.size(); ++axis) {
+      if (from[axis] < 0 || from[axis] >= x_[axis]) return false;
     }
-    from[1] = folds ? to[1] / Parts() : to[1] * Parts() + part;
+    return true;
   }
-  const cudnnTensorTransformStruct all;
+
+ private:
+  bool folds() const { return all_.direction == CUDNN_TRANSFORM_FOLD; }
+  int64_t Fold(size_t axis) const { return std::max<int64_t>(1, all_.folds[axis - 2]); }
+  int64_t Parts() const {
+    int64_t parts = 1;
+    for (size_t axis = 2; axis < x_.size(); ++axis) parts *= Fold(axis);
+    return parts;
+  }
+  const cudnnTensorTransformStruct all_;
+  const Extents x_;
 };
 
 // Moves to the next place, the last axis first.
@@ -71,15 +93,9 @@ void Fill(const Transform& transform, const Layout& xl, const R* x, const Extent
   const int64_t count = std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
   Extents to(extents.size()), from;
   for (int64_t i = 0; i < count; ++i, Advance(extents, to)) {
-    transform.Source(to, from);
-    int64_t place = 0;
-    bool inside = true;
-    for (size_t axis = 0; axis < from.size(); ++axis) {
-      const int64_t at = from[axis] - transform.all.before[axis];
-      inside = inside && at >= 0 && at < xl.extents[axis];
-      place += at * strides[axis];
-    }
-    result[i] = inside ? x[place] : R{};
+    const bool has_source = transform.Source(extents, to, from);
+    result[i] =
+        has_source ? x[std::inner_product(from.begin(), from.end(), strides.begin(), int64_t{0})] : R{};
   }
 }
 
@@ -87,8 +103,8 @@ cudnnStatus_t Run(const char* name, cudnnHandle_t handle, cudnnTensorTransformDe
                   const void* alpha, const Layout& xl, const void* x, const void* beta, const Layout& yl,
                   void* y) {
   if (!AllGiven(handle, transform, alpha, x, beta, y)) return CUDNN_STATUS_BAD_PARAM;
-  const Transform by(*transform);
-  const Extents extents = by.ResultOf(xl.extents);
+  const Transform by(*transform, xl.extents);
+  const Extents extents = by.Result();
   if (extents.empty() || extents != yl.extents || xl.type != yl.type) return CUDNN_STATUS_BAD_PARAM;
   return Submit(handle, name, alpha, beta, yl, y, [=]<typename R>(R* result) {
     const Packed<R> input(xl, x);
@@ -113,38 +129,36 @@ cudnnStatus_t cudnnSetTensorTransformDescriptor(cudnnTensorTransformDescriptor_t
                                                 cudnnTensorFormat_t format, const int32_t before[],
                                                 const int32_t after[], const uint32_t folds[],
                                                 cudnnFoldingDirection_t direction) {
-  if (transform == nullptr || count < 3 || count > kMaxExtents ||
+  if (transform != nullptr && count > kMaxExtents) return CUDNN_STATUS_NOT_SUPPORTED;
+  if (transform == nullptr || count < 3 ||
       (direction != CUDNN_TRANSFORM_FOLD && direction != CUDNN_TRANSFORM_UNFOLD))
     return CUDNN_STATUS_BAD_PARAM;
   if (format != CUDNN_TENSOR_NCHW && format != CUDNN_TENSOR_NHWC) return CUDNN_STATUS_NOT_SUPPORTED;
   // What is not given stays as it was, as recorded.
-  const cudnnTensorTransformStruct made{format, ListOr(before, count, transform->before, 0),
-                                        ListOr(after, count, transform->after, 0),
-                                        ListOr(folds, count - 2, transform->folds, 1), direction};
-  if (!ArePositive(made.before, 0) || !ArePositive(made.after, 0) || !ArePositive(made.folds))
-    return CUDNN_STATUS_BAD_PARAM;
-  *transform = made;
+  *transform = {format, ListOr(before, count, transform->before, 0),
+                ListOr(after, count, transform->after, 0), ListOr(folds, count - 2, transform->folds, 1),
+                direction};
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnGetTensorTransformDescriptor(cudnnTensorTransformDescriptor_t transform, uint32_t wanted,
                                                 cudnnTensorFormat_t* format, int32_t before[],
                                                 int32_t after[], uint32_t folds[],
                                                 cudnnFoldingDirection_t* direction) {
-  if (transform == nullptr) return CUDNN_STATUS_BAD_PARAM;
+  if (transform == nullptr || wanted < 3 || wanted > kMaxExtents) return CUDNN_STATUS_BAD_PARAM;
   Give(format, transform->format), Give(direction, transform->direction);
   GiveAll(before, transform->before, wanted), GiveAll(after, transform->after, wanted);
-  GiveAll(folds, transform->folds, wanted < 2 ? 0 : wanted - 2);
+  GiveAll(folds, transform->folds, wanted - 2);
   return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnInitTransformDest(cudnnTensorTransformDescriptor_t transform,
                                      cudnnTensorDescriptor_t xLayout, cudnnTensorDescriptor_t yLayout,
                                      size_t* size) {
-  if (!AllGiven(transform, xLayout, yLayout, size)) return CUDNN_STATUS_BAD_PARAM;
-  const Extents extents = Transform(*transform).ResultOf(xLayout->layout.extents);
+  if (!AllGiven(transform, xLayout, yLayout)) return CUDNN_STATUS_BAD_PARAM;
+  const Extents extents = Transform(*transform, xLayout->layout.extents).Result();
   if (extents.empty()) return CUDNN_STATUS_BAD_PARAM;
   yLayout->layout = {xLayout->layout.type, extents, StridesOf(transform->format, extents)};
-  *size = static_cast<size_t>(yLayout->layout.Count() * BytesOf(yLayout->layout.type));
+  Give(size, yLayout->layout.Count() * BytesOf(yLayout->layout.type));
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnTransformTensorEx(cudnnHandle_t handle, cudnnTensorTransformDescriptor_t transform,
