@@ -51,6 +51,11 @@ ValueRange Greatest(const ValueRange& a, const ValueRange& b) {
   return {std::max(a.low, b.low), std::max(a.high, b.high)};
 }
 
+MaybeRange Shifted(const ValueRange& a, const ValueRange& b, unsigned bits) {
+  if (b.high >= bits) return std::nullopt;
+  return ValueRange{a.low >> b.high, a.high >> b.low};
+}
+
 // Of two operands that have ranges, in a type of `bits` bits.
 struct Rule {
   Opcode op;
@@ -109,9 +114,10 @@ constexpr Rule kRules[] = {
        return Within(Wide{a.low} << b.low, Wide{a.high} << b.low, bits);
      }},
     {Opcode::kShrU,
-     [](const ValueRange& a, const ValueRange& b, unsigned bits) -> MaybeRange {
-       if (b.high >= bits) return std::nullopt;
-       return ValueRange{a.low >> b.high, a.high >> b.low};
+     [](const ValueRange& a, const ValueRange& b, unsigned bits) { return Shifted(a, b, bits); }},
+    {Opcode::kShrS,
+     [](const ValueRange& a, const ValueRange& b, unsigned bits) {
+       return NeverNegative(a, a, bits) ? Shifted(a, b, bits) : std::nullopt;
      }},
 };
 

@@ -58,6 +58,11 @@ TEST_CASE("bounds come from the block's shape and constants", "[analysis]") {
   CHECK(RangeOf("  %x = mul i32 %lane, %tid\n") == From(0, 31 * 95));
   CHECK(RangeOf("  %x = shr_u i32 %tid, %c5\n") == From(0, 2));
   CHECK(RangeOf("  %x = shl i32 %tid, %c3\n") == From(0, 95 * 8));
+  // Quotients of signed numbers: what a negative one would add is zero.
+  CHECK(RangeOf("  %c31 = const i32 0x1f\n  %x = shr_s i32 %tid, %c31\n") == From(0, 0));
+  CHECK(RangeOf("  %x = shr_s i32 %c100, %lane\n") == From(0, 100));
+  CHECK(RangeOf("  %x = shr_s i32 %ones, %c3\n") == std::nullopt);
+  CHECK(RangeOf("  %x = shr_s i32 %tid, %c100\n") == std::nullopt);
   CHECK(RangeOf("  %x = div_u i32 %tid, %c7\n") == From(0, 13));
   CHECK(RangeOf("  %x = rem_u i32 %n, %c7\n") == From(0, 6));
   CHECK(RangeOf("  %x = rem_u i32 %row, %c7\n") == From(0, 1));
