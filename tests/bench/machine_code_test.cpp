@@ -96,6 +96,12 @@ TEST_CASE("what each warp adds up of the block's words is computed for one threa
   CHECK(Count(AssemblyOf("learn", "softmax", {256, 1, 1}), "\tvdivps\t") == 0);
 }
 
+TEST_CASE("a sum reads its row upwards in memory") {
+  const std::string text = AssemblyOf("learn", "layer_norm", {256, 1, 1});
+  REQUIRE(text.find("\tvaddps\t960(") != std::string::npos);
+  CHECK(text.find("\tvaddps\t64(") < text.find("\tvaddps\t960("));
+}
+
 TEST_CASE("powers of two are scaled by one operation") {
   const std::string text = AssemblyOf("learn", "softmax", {256, 1, 1});
   CHECK(Count(text, "\tvscalefps\t[^\n]*%zmm") >= 4);
@@ -104,4 +110,12 @@ TEST_CASE("powers of two are scaled by one operation") {
 TEST_CASE("of a sum that one lane stores no other lane's part is computed, though lanes may have ended") {
   const std::string text = AssemblyOf("sparse", "spmv", {256, 1, 1});
   CHECK(Count(text, "\tvperm(t2)?p[sd]\t[^\n]*%zmm") == 0);
+}
+
+TEST_CASE("bytes that choose words one by one are loaded by eight") {
+  for (const char* kernel : {"histogram_shared", "histogram_global"}) {
+    INFO(kernel);
+    const std::string text = AssemblyOf("histogram", kernel, {256, 1, 1});
+    CHECK(Count(text, "\tmovzbl\t-?[0-9]*\\(%r[a-z0-9]+,%r[a-z0-9]+\\)") <= 4);
+  }
 }

@@ -150,8 +150,8 @@ Status LaneVectors::CombineRange(const ir::Inst& inst, const Mask& mask, llvm::B
   b.SetInsertPoint(window);
   Value begin = b.CreateIntToPtr(b.CreateAdd(first, e.deferred.WindowShift()), b.getPtrTy()),
         distance = b.CreateSub(second, first);
-  auto combine = [&](Value lane) {
-    return AtLane(lane, operands, [&]() -> Status {
+  auto combine = [&](Value lane, std::span<const Stored> from) {
+    return AtLane(lane, from, [&]() -> Status {
       Value index = b.CreateZExt(e.values.Get(address->id), b.getInt64Ty());
       Value word = b.CreateGEP(b.getInt8Ty(), begin, b.CreateMul(index, distance));
       e.deferred.CombineWaiting(word, e.values.Get(inst.operands[1]));
@@ -161,10 +161,10 @@ Status LaneVectors::CombineRange(const ir::Inst& inst, const Mask& mask, llvm::B
   llvm::BasicBlock *all = e.body.NewBlock("all_lanes"), *some = e.body.NewBlock("some_lanes");
   b.CreateCondBr(AllOf(mask), all, some);
   b.SetInsertPoint(all);
-  TRY_STATUS(AllLanes(combine));
+  TRY_STATUS(AllLanesFrom(operands, combine));
   b.CreateBr(after);
   b.SetInsertPoint(some);
-  TRY_STATUS(EachOf(mask, combine));
+  TRY_STATUS(EachOf(mask, [&](Value lane) { return combine(lane, operands); }));
   b.CreateBr(after);
   b.SetInsertPoint(search);
   return {};

@@ -148,6 +148,7 @@ class LaneVectors {
     ir::ValueId id;
     llvm::Value* array;                   // pointer to the first lane's element
     std::vector<const ir::Inst*> remade;  // what a lane computes of its element: narrower than the result
+    llvm::Value* element = nullptr;       // the lane's, where it is not loaded from the array
   };
   Stored StoredOf(ir::ValueId id);
   llvm::Value* ElementOf(const Stored& stored, llvm::Value* lane);
@@ -164,6 +165,9 @@ class LaneVectors {
   // A loop over the mask's lanes; over all, four in a trip of the machine's code.
   Status EachOf(const Mask& mask, const std::function<Status(llvm::Value* lane)>& body);
   Status AllLanes(const std::function<Status(llvm::Value* lane)>& body);
+  // The same with operands, of which a narrow one comes from a register that has those of several lanes.
+  using OfLane = std::function<Status(llvm::Value* lane, std::span<const Stored> operands)>;
+  Status AllLanesFrom(std::span<const Stored> operands, const OfLane& body);
   Status EmitEachLane(const ir::Inst& inst, const Mask& mask);
   Status CombineInWindow(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after);
   Status CombineRange(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after);
@@ -269,6 +273,7 @@ class LaneVectors {
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
   llvm::Value* StepsTo(const ir::Inst& inst, llvm::Value* lane, llvm::Value* like);
   llvm::Instruction* StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
+  bool MayOrder() const;
   void LoadInOrder(const ir::Inst& inst, llvm::Value* first, Memory memory);
   llvm::Value* TripsAround(const ir::Inst& access);
   llvm::Value* IsLarge(const ir::Inst& store);

@@ -172,7 +172,7 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned 
   if (lanes_before == 0) PrefetchLaterTrips(inst, pointer);
   if (lanes_before == 0 && inst.attrs.space == ir::Space::kGlobal) PrefetchStoreAfter(inst);
   if (IsAll(mask)) {
-    if (is_wide_ && region_.levels.size() == 1 && count == 1) return LoadInOrder(inst, pointer, memory);
+    if (is_wide_ && count == 1 && MayOrder()) return LoadInOrder(inst, pointer, memory);
     load = b.CreateAlignedLoad(type, pointer, AlignOf(inst, 0));
   } else {
     load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, packed ? 1 : count),

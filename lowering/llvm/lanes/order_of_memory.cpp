@@ -38,6 +38,19 @@ uint64_t StreamedBytes(const Target& target) {
 }
 }  // namespace
 
+// Not where a loop has another load: all of one would be in registers before the other begins.
+bool LaneVectors::MayOrder() const {
+  if (region_.levels.size() == 1) return true;
+  size_t loads = 0;
+  for (ir::BlockId block : region_.blocks) {
+    if (region_.level_of[block.index] == 0) continue;
+    loads += static_cast<size_t>(std::ranges::count_if(f.at_block(block).insts, [&](ir::InstId id) {
+      return f.at_inst(id).op == ir::Opcode::kLoad && IsOfVector(id);
+    }));
+  }
+  return loads == 1;
+}
+
 // LLVM orders loads by what keeps few registers alive, which reads parts of several rows in turns, each from
 // its end: as many streams of memory, for which processors do not fetch ahead as they do for one. The empty
 // assembly between registers of the row keeps their order, and is no instruction.
