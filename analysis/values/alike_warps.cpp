@@ -135,9 +135,10 @@ class Finder {
     return load.attrs.space == ir::Space::kConst || load.attrs.space == ir::Space::kParam;
   }
 
-  // What all lanes of a warp exchange or agree upon: each lane's result follows from their operands.
+  // What all lanes of a warp exchange or agree upon: each lane's result follows from their operands. Lanes
+  // that have ended bring zeros, in one warp and not in another.
   bool IsOfWarp(const ir::Inst& inst) const {
-    if ((inst.op != Opcode::kShuffle && ir::Info(inst.op).lanes != ir::Lanes::kVote) ||
+    if (ends_apart_ || (inst.op != Opcode::kShuffle && ir::Info(inst.op).lanes != ir::Lanes::kVote) ||
         (inst.attrs.flags & ir::kLegacy) != 0)
       return false;
     const ir::Inst* members = Def(inst.operands.back());
@@ -150,6 +151,7 @@ class Finder {
     if (decides_[block]) return;
     decides_[block] = changed_ = true;
     const uint32_t meet = post_.parent[block];
+    ends_apart_ |= meet == kNoNode || meet == g_.exit;
     std::vector<uint32_t> found;
     std::vector<bool> seen(g_.size());
     const auto add = [&](uint32_t node) {
@@ -181,6 +183,7 @@ class Finder {
   std::vector<bool> decides_;       // by block: Part has seen its branch
   std::vector<bool> leaves_apart_;  // by loop
   size_t walked_ = 0;
+  bool ends_apart_ = false;  // some warps' threads may have ended
   bool is_too_much_ = false, changed_ = false;
 };
 

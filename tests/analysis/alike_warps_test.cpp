@@ -82,6 +82,14 @@ TEST_CASE("what the warps of a block compute differently is not the block's", "[
                             "^other:\n  br ^meet(%c2)\n^meet(%v: i32):\n", kTake})));
 }
 
+TEST_CASE("after threads of some warps have ended, warps do not compute alike", "[analysis]") {
+  const auto ends = [](const std::string& which) {
+    return "  %few = icmp i32 ult " + which + ", %c2\n  cond_br %few, ^gone, ^on\n^gone:\n  ret\n^on:\n";
+  };
+  CHECK(IsOfBlock(Of({ends("%lane"), kLoad, kTake})));
+  CHECK_FALSE(IsOfBlock(Of({ends("%tid"), kLoad, kTake})));
+}
+
 TEST_CASE("warps that leave a loop in different trips do not compute alike", "[analysis]") {
   const auto loop = [](const std::string& until) {
     return "  br ^l(%zero)\n^l(%n: i32):\n  %m = add i32 %n, %c2\n  %p = icmp i32 ult %m, " + until +
