@@ -13,7 +13,6 @@ using ir::ValueId;
 using Value = llvm::Value*;
 
 namespace {
-constexpr unsigned kWordBits = 64;
 constexpr size_t kMaxRemade = 6;  // instructions, each with one operand that differs between lanes
 
 // Of the loop that ends before the block, in a trip of the machine's code. All 32 copies of an increment of a
@@ -295,31 +294,6 @@ Status LaneVectors::AllLanes(const std::function<Status(Value lane)>& body) {
   TRY_STATUS(e.body.Loop(b.getInt32(width_), "lane", body));
   RepeatFourTimes(b.GetInsertBlock());
   return {};
-}
-
-// A load for each byte, one for the word that it chooses, and a store are all accesses that a processor
-// begins in a cycle; where other code accesses memory, too, that is what the loop waits for.
-Status LaneVectors::AllLanesFrom(std::span<const Stored> operands, const OfLane& body) {
-  const auto narrow = std::ranges::find_if(operands, [&](const Stored& operand) {
-    const ir::Type type = f.type_of(operand.id);
-    return type != ir::Type::kI1 && static_cast<unsigned>(ir::Bits(type)) <= kWordBits / 4 &&
-           e.m.MemoryTypeOf(type)->isIntegerTy();
-  });
-  const auto bits =
-      narrow == operands.end() ? kWordBits : static_cast<unsigned>(ir::Bits(f.type_of(narrow->id)));
-  const unsigned lanes = kWordBits / bits;
-  if (lanes == 1 || width_ % lanes != 0) return AllLanes([&](Value lane) { return body(lane, operands); });
-  return e.body.Loop(b.getInt32(width_ / lanes), "word", [&](Value number) -> Status {
-    Value first = b.CreateMul(number, Literal(number, lanes), "", true, true);
-    Value word = b.CreateAlignedLoad(b.getInt64Ty(), ElementOf(*narrow, first), llvm::Align(bits / 8));
-    std::vector<Stored> here(operands.begin(), operands.end());
-    for (unsigned n = 0; n < lanes; ++n) {
-      here[static_cast<size_t>(narrow - operands.begin())].element =
-          b.CreateTrunc(b.CreateLShr(word, Literal(word, uint64_t{n} * bits)), b.getIntNTy(bits));
-      TRY_STATUS(body(b.CreateAdd(first, Literal(first, n), "lane", true, true), here));
-    }
-    return {};
-  });
 }
 
 Status LaneVectors::EachOf(const Mask& mask, const std::function<Status(Value lane)>& body) {
