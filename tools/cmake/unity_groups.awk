@@ -48,11 +48,12 @@ function Fits(file, g,   k) {
     if (directives[file] != directives[member[g, k]] || Meet(file, member[g, k]) || Meet(member[g, k], file)) return 0
   return 1
 }
-# Whether a name of `a` is a word of `b`. What a using-declaration or an alias names must only not be another name of `b`.
+# Whether a name of `a` is a word of `b`. Both may have the same alias; what a using-declaration names may be a word of `b` unless `b`
+# declares it otherwise.
 function Meet(a, b,   n, i, name) {
   n = split(owned[a], name, " ")
   for (i = 1; i <= n; ++i)
-    if ((b, name[i]) in words && !(text_of[a, name[i]] ~ /^using .*::|^namespace .*=/ && (!((b, name[i]) in text_of) || text_of[a, name[i]] == text_of[b, name[i]])))
+    if ((b, name[i]) in words && !((b, name[i]) in text_of ? text_of[a, name[i]] ~ /^using .*::|^namespace .*=/ && text_of[a, name[i]] == text_of[b, name[i]] : text_of[a, name[i]] ~ /^using .*::/))
       return 1
   return 0
 }
