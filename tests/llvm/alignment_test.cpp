@@ -7,6 +7,7 @@
 #include "lowering/llvm/module/kernel_layout.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -257,8 +258,10 @@ const std::string kUnreached[] = {
 };
 
 TEST_CASE("accesses that no thread reaches are no faults, however misaligned they would be", "[alignment]") {
+  test::Sample sample(5);
   for (const Form& form : kForms) {
     for (const std::string& access : kUnreached) {
+      if (sample.Skips()) continue;
       const std::string text = KernelText(form.before + access);
       INFO(form.name << "\n" << text);
       const auto kernel = Load(text, form.checks, form.lane_width, form.optimisation, form.tier);
@@ -266,6 +269,7 @@ TEST_CASE("accesses that no thread reaches are no faults, however misaligned the
     }
     for (const std::string& access : {kAccesses[0], kAccesses[1], kAccesses[12]}) {
       INFO(form.name << "\n" << access);
+      if (sample.Skips()) continue;
       CHECK(RunAt(*Load(KernelText(form.before + access), form.checks, form.lane_width, form.optimisation,
                         form.tier),
                   4)

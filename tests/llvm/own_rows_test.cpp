@@ -3,6 +3,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -91,6 +92,7 @@ lowering::JitOptions Options(const std::string& target, uint32_t width) {
 }  // namespace
 
 TEST_CASE("rows at each thread's own address, of each type and width", "[own_rows]") {
+  test::Sample sample(5);
   for (const int bytes : {4, 8}) {
     for (const int count : {2, 3, 4}) {
       const Rows rows{bytes, count};
@@ -106,6 +108,7 @@ TEST_CASE("rows at each thread's own address, of each type and width", "[own_row
       for (const uint32_t width : {4u, 8u, 32u}) {
         for (const std::string target : {"native", "x86-64-v3", "x86-64-v2"}) {
           INFO("width " << width << ", " << target);
+          if (sample.Skips()) continue;
           auto jit = lowering::Jit::Create(Options(target, width));
           REQUIRE(jit);
           auto compiled = (*jit)->Add(module);

@@ -237,7 +237,7 @@ TEST_CASE("random places are those that each thread computes, whatever the width
 
 TEST_CASE("permutations of a few lanes are loads, stores and shuffles, whatever the width",
           "[permutations]") {
-  test::Sample sample(19);
+  test::Sample sample(37);
   for (const Permutation& permutation : kCases) {
     for (const Element& element : kElementsOfThreads) {
       INFO(permutation.what << ", " << element.what);

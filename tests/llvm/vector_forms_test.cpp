@@ -320,7 +320,7 @@ TEST_CASE("machines without masks of every kind access memory in whole steps", "
     const std::string code = CodeOf(Kernel(""), target);
     INFO(target);
     CHECK(Has(code, std::string("load ") + step));
-    // A step's registers, one after the other (output/order_stores.h).
+    // A step's registers, one after the other (optimize/order_stores.h).
     const std::string store = std::string("store ") + one_register;
     const size_t first = code.find(store);
     REQUIRE(first != std::string::npos);

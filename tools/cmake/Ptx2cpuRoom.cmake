@@ -1,7 +1,7 @@
-# ptx2cpu_room(NAME [DIR sub] [ROOMS sub...] [BUSY sub...] [DEPENDS libs...] [EXCLUDE regex] [PRECOMPILE headers...]): one static library
-# from the *.cpp of a folder and of the named folders in it. BUSY: folders in which tests spend their time, optimised in every preset.
+# ptx2cpu_room(NAME [DIR sub] [ROOMS sub...] [BUSY sub...] [SOURCES files...] [DEPENDS libs...] [EXCLUDE regex]
+# [PRECOMPILE headers...] [SHARE room]): one static library from the *.cpp of a folder and of the named folders in it, and SOURCES. BUSY: folders in which tests spend their time, optimised in every preset.
 # PRECOMPILE: headers that nearly all of its sources read. Headers take two thirds of a source's time; precompiled, they are read once
-# for a room. Each source still includes what it uses (tools/check-tidy).
+# for a room, with PTX2CPU_UNITE once for it and the room that it shares them with. Each source still includes what it uses (tools/check-tidy).
 # Every room compiles with the same warnings and sees includes as "room/file.h" from the root.
 add_library(ptx2cpu_options INTERFACE)
 target_include_directories(ptx2cpu_options INTERFACE
@@ -17,10 +17,15 @@ if(PTX2CPU_FUZZ)
   target_compile_options(ptx2cpu_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# ptx2cpu_precompile(TARGET header...). Clang must not compare the headers' times with those it saw: a file that ccache kept has the
+# ptx2cpu_precompile(TARGET header... [SHARE target]). Clang must not compare the headers' times with those it saw: a file that ccache kept has the
 # times of another checkout.
 function(ptx2cpu_precompile target)
-  target_precompile_headers(${target} PRIVATE ${ARGN})
+  cmake_parse_arguments(PCH "" "SHARE" "" ${ARGN})
+  if(PCH_SHARE AND PTX2CPU_UNITE)
+    target_precompile_headers(${target} REUSE_FROM ${PCH_SHARE})
+  else()
+    target_precompile_headers(${target} PRIVATE ${PCH_UNPARSED_ARGUMENTS})
+  endif()
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
   endif()
@@ -31,7 +36,7 @@ set(ptx2cpu_plain_headers <algorithm> <functional> <map> <optional> <span> <stri
 # ptx2cpu_unite(TARGET source...), with PTX2CPU_UNITE: compiles sources of a room below that have no name in common as one, so that
 # headers, templates and code of the libraries are compiled once for all of them. Compiling these rooms takes longer than their tests
 # save by optimisation.
-set(ptx2cpu_united ptx2cpu_ir ptx2cpu_analysis ptx2cpu_parse ptx2cpu_match ptx2cpu_translate ptx2cpu_passes ptx2cpu_compile ptx2cpu_codegen
+set(ptx2cpu_united ptx2cpu_ir ptx2cpu_analysis ptx2cpu_parse ptx2cpu_match ptx2cpu_translate ptx2cpu_passes ptx2cpu_compile ptx2cpu_codegen ptx2cpu_llvm_only
   ptx2cpu_ir_busy ptx2cpu_harness ptx2cpu_compiled_harness test_ir test_analysis test_match test_outline test_translate test_passes test_llvm)
 function(ptx2cpu_unite target)
   if(NOT PTX2CPU_UNITE OR NOT target IN_LIST ptx2cpu_united)
@@ -90,7 +95,7 @@ function(ptx2cpu_wrap target list)
 endfunction()
 
 function(ptx2cpu_room name)
-  cmake_parse_arguments(ROOM "" "DIR;EXCLUDE" "ROOMS;BUSY;DEPENDS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ROOM "" "DIR;EXCLUDE;SHARE" "ROOMS;BUSY;SOURCES;DEPENDS;PRECOMPILE" ${ARGN})
   set(dir ${CMAKE_CURRENT_SOURCE_DIR})
   if(ROOM_DIR)
     set(dir ${dir}/${ROOM_DIR})
@@ -115,6 +120,7 @@ function(ptx2cpu_room name)
   if(ROOM_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX ${ROOM_EXCLUDE})
   endif()
+  list(APPEND sources ${ROOM_SOURCES})
   if(NOT sources)
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ptx2cpu_options ${ROOM_DEPENDS})
@@ -122,7 +128,7 @@ function(ptx2cpu_room name)
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ptx2cpu_options ${ROOM_DEPENDS})
     if(ROOM_PRECOMPILE)
-      ptx2cpu_precompile(${name} ${ROOM_PRECOMPILE})
+      ptx2cpu_precompile(${name} ${ROOM_PRECOMPILE} SHARE ${ROOM_SHARE})
     endif()
     ptx2cpu_unite(${name} ${sources})
     if(TARGET ${name}_busy)

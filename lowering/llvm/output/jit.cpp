@@ -6,10 +6,10 @@
 
 #include "lowering/llvm/kernel/emit.h"
 #include "lowering/llvm/module/target_machine.h"
+#include "lowering/llvm/optimize/optimize.h"
 #include "lowering/llvm/output/describe_kernel.h"
 #include "lowering/llvm/output/line_table.h"
 #include "lowering/llvm/output/object.h"
-#include "lowering/llvm/output/optimize.h"
 #include "lowering/thread_clock.h"
 
 namespace ptx2cpu::lowering {

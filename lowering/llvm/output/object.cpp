@@ -12,8 +12,8 @@
 #include "lowering/llvm/kernel/emit.h"
 #include "lowering/llvm/module/services.h"
 #include "lowering/llvm/module/target_machine.h"
+#include "lowering/llvm/optimize/optimize.h"
 #include "lowering/llvm/output/link_shared.h"
-#include "lowering/llvm/output/optimize.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/jam_rows.h"
+#include "lowering/llvm/optimize/jam_rows.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
@@ -15,7 +15,7 @@
 #include <algorithm>
 
 #include "lowering/llvm/module/steps.h"
-#include "lowering/llvm/output/register_pressure.h"
+#include "lowering/llvm/optimize/register_pressure.h"
 
 namespace ptx2cpu::lowering {
 

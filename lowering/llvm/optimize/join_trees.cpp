@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/join_trees.h"
+#include "lowering/llvm/optimize/join_trees.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "lowering/llvm/output/preserved.h"
+#include "lowering/llvm/optimize/preserved.h"
 
 namespace ptx2cpu::lowering {
 

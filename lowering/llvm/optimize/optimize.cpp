@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/optimize.h"
+#include "lowering/llvm/optimize/optimize.h"
 
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
@@ -15,24 +15,24 @@
 #include <string_view>
 
 #include "ir/internal_error.h"
-#include "lowering/llvm/output/halves_of_masks.h"
-#include "lowering/llvm/output/idle_trips.h"
-#include "lowering/llvm/output/jam_rows.h"
-#include "lowering/llvm/output/join_stores.h"
-#include "lowering/llvm/output/join_trees.h"
-#include "lowering/llvm/output/known_masks.h"
-#include "lowering/llvm/output/long_blocks.h"
-#include "lowering/llvm/output/long_functions.h"
-#include "lowering/llvm/output/mask_words.h"
-#include "lowering/llvm/output/matrix_rows.h"
-#include "lowering/llvm/output/order_stores.h"
-#include "lowering/llvm/output/rare_blocks.h"
-#include "lowering/llvm/output/register_pressure.h"
-#include "lowering/llvm/output/unrolling.h"
-#include "lowering/llvm/output/unused_lanes.h"
-#include "lowering/llvm/output/vector_halves.h"
-#include "lowering/llvm/output/vector_parts.h"
-#include "lowering/llvm/output/wide_joins.h"
+#include "lowering/llvm/optimize/halves_of_masks.h"
+#include "lowering/llvm/optimize/idle_trips.h"
+#include "lowering/llvm/optimize/jam_rows.h"
+#include "lowering/llvm/optimize/join_stores.h"
+#include "lowering/llvm/optimize/join_trees.h"
+#include "lowering/llvm/optimize/known_masks.h"
+#include "lowering/llvm/optimize/long_blocks.h"
+#include "lowering/llvm/optimize/long_functions.h"
+#include "lowering/llvm/optimize/mask_words.h"
+#include "lowering/llvm/optimize/matrix_rows.h"
+#include "lowering/llvm/optimize/order_stores.h"
+#include "lowering/llvm/optimize/rare_blocks.h"
+#include "lowering/llvm/optimize/register_pressure.h"
+#include "lowering/llvm/optimize/unrolling.h"
+#include "lowering/llvm/optimize/unused_lanes.h"
+#include "lowering/llvm/optimize/vector_halves.h"
+#include "lowering/llvm/optimize/vector_parts.h"
+#include "lowering/llvm/optimize/wide_joins.h"
 
 namespace ptx2cpu::lowering {
 

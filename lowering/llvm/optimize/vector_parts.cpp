@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/vector_parts.h"
+#include "lowering/llvm/optimize/vector_parts.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/VectorUtils.h>
@@ -6,7 +6,7 @@
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-#include "lowering/llvm/output/preserved.h"
+#include "lowering/llvm/optimize/preserved.h"
 
 namespace ptx2cpu::lowering {
 

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/idle_trips.h"
+#include "lowering/llvm/optimize/idle_trips.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "lowering/llvm/output/preserved.h"
+#include "lowering/llvm/optimize/preserved.h"
 
 namespace ptx2cpu::lowering {
 

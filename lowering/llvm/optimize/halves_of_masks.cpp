@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/halves_of_masks.h"
+#include "lowering/llvm/optimize/halves_of_masks.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/long_blocks.h"
+#include "lowering/llvm/optimize/long_blocks.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/PostOrderIterator.h>

@@ -1,11 +1,11 @@
-#include "lowering/llvm/output/vector_halves.h"
+#include "lowering/llvm/optimize/vector_halves.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-#include "lowering/llvm/output/preserved.h"
+#include "lowering/llvm/optimize/preserved.h"
 
 namespace ptx2cpu::lowering {
 

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/mask_words.h"
+#include "lowering/llvm/optimize/mask_words.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/MapVector.h>

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/rare_blocks.h"
+#include "lowering/llvm/optimize/rare_blocks.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/PostOrderIterator.h>
@@ -8,7 +8,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/ProfDataUtils.h>
 
-#include "lowering/llvm/output/preserved.h"
+#include "lowering/llvm/optimize/preserved.h"
 
 namespace ptx2cpu::lowering {
 

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/long_functions.h"
+#include "lowering/llvm/optimize/long_functions.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "lowering/llvm/output/long_blocks.h"
+#include "lowering/llvm/optimize/long_blocks.h"
 
 namespace ptx2cpu::lowering {
 

@@ -1,4 +1,4 @@
-// LLVM's pipeline over one emitted module, and machine code from it. Internal to this folder.
+// LLVM's pipeline over one emitted module, and machine code from it. Internal to lowering/llvm.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/unrolling.h"
+#include "lowering/llvm/optimize/unrolling.h"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>

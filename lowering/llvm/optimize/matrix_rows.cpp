@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/matrix_rows.h"
+#include "lowering/llvm/optimize/matrix_rows.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Constants.h>

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/wide_joins.h"
+#include "lowering/llvm/optimize/wide_joins.h"
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseSet.h>

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/order_stores.h"
+#include "lowering/llvm/optimize/order_stores.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
@@ -8,7 +8,7 @@
 
 #include <numeric>
 
-#include "lowering/llvm/output/preserved.h"
+#include "lowering/llvm/optimize/preserved.h"
 
 namespace ptx2cpu::lowering {
 

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/join_stores.h"
+#include "lowering/llvm/optimize/join_stores.h"
 
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-#include "lowering/llvm/output/preserved.h"
+#include "lowering/llvm/optimize/preserved.h"
 
 namespace ptx2cpu::lowering {
 

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/register_pressure.h"
+#include "lowering/llvm/optimize/register_pressure.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/known_masks.h"
+#include "lowering/llvm/optimize/known_masks.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Constants.h>
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <optional>
 
-#include "lowering/llvm/output/preserved.h"
+#include "lowering/llvm/optimize/preserved.h"
 
 namespace ptx2cpu::lowering {
 
