@@ -79,13 +79,13 @@ class Finder {
       if (node < blocks) map_.region_of[node] = region;
       for (uint32_t child : tree.children[node]) work.push_back({child, region});
     }
-    map_.behind.resize(map_.shared.size());
+    map_.led_to.resize(map_.shared.size());
     for (ir::BlockId block : order_) {
       uint32_t region = map_.region_of[block.index];
       if (region < map_.regions.size())
         Describe(map_.regions[region], block);
       else if (region != kNoRegion)
-        map_.behind[region - map_.regions.size()].push_back(block);
+        map_.led_to[region - map_.regions.size()].push_back(block);
     }
   }
 

@@ -39,8 +39,8 @@ struct RegionMap {
   // Blocks where paths from several regions meet first (never in the Split phase); they and what only they
   // lead to are in no region.
   std::vector<ir::BlockId> shared;
-  std::vector<std::vector<ir::BlockId>>
-      behind;  // per shared block: itself and what only it leads to, likewise
+  // Per shared block: itself and what only it leads to, likewise.
+  std::vector<std::vector<ir::BlockId>> led_to;
   std::vector<std::pair<uint32_t, uint32_t>> opened;  // per boundary: regions entered from it, from and to
   uint32_t RegionAt(BlockEdge entry) const;           // kNoRegion when the edge leads to a boundary
 };

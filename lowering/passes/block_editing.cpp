@@ -67,7 +67,7 @@ void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone)
     std::vector<size_t> cuts;
     for (size_t i = 0; i < size; ++i) {
       if (!alone(f.at_inst(f.blocks[b].insts[i]))) continue;
-      // The entry block keeps its place: a lane-level block stands before the first boundary.
+      // The entry block keeps its place: a lane-level block is before the first boundary.
       const bool starts = i == 0 && block != f.entry && f.blocks[b].params.empty();
       if (!starts && (cuts.empty() || cuts.back() != i)) cuts.push_back(i);
       if (i + 2 < size || f.successors(block).size() != 1) cuts.push_back(i + 1);

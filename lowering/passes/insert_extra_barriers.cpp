@@ -254,7 +254,7 @@ class ExtraBarriers {
   // The blocks that only a shared block leads to, itself first.
   std::vector<ir::BlockId> BlocksOf(ir::BlockId shared, const analysis::RegionMap& map) const {
     std::vector<ir::BlockId> blocks{shared};
-    for (ir::BlockId block : map.behind[map.region_of[shared.index] - map.regions.size()]) {
+    for (ir::BlockId block : map.led_to[map.region_of[shared.index] - map.regions.size()]) {
       if (block != shared) blocks.push_back(block);
     }
     return blocks;

@@ -88,24 +88,24 @@ class LanesResumable {
     std::vector<ValueId> words;
     ir::ResumePoint entry{inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & (ir::kLegacy | ir::kAligned),
                           inst.at};
-    ir::Builder before{f_, block, inst.at}, behind{f_, after, inst.at};
+    ir::Builder before{f_, block, inst.at}, resumed{f_, after, inst.at};
     ir::Remove(f_, f_.at_block(block).insts.back());
     std::vector<ValueId> results;
     if (inst.op == Opcode::kNanosleep) {
       entry.op = Opcode::kUndef;
     } else if (ir::IsBarrier(inst.op)) {
       words = BarrierWords(before, inst);
-      if (!inst.results.empty()) results.push_back(BarrierResult(behind, inst));
+      if (!inst.results.empty()) results.push_back(BarrierResult(resumed, inst));
     } else {
       entry.collective = ClassOf(inst);
       words = Deliver(before, inst, entry.collective);
-      for (uint32_t slot : classes_[entry.collective].results) results.push_back(behind.SlotLoad(slot));
+      for (uint32_t slot : classes_[entry.collective].results) results.push_back(resumed.SlotLoad(slot));
     }
     for (size_t n = 0; n < results.size(); ++n) replaced_.push_back({inst.results[n], results[n]});
     gone_.push_back(id);
     before.Terminate(Opcode::kSuspend, std::move(words), {}, {.index = point});
-    behind.at = end.at;
-    behind.Br(end.edges[0].to, end.edges[0].args);
+    resumed.at = end.at;
+    resumed.Br(end.edges[0].to, end.edges[0].args);
     f_.resume_points.push_back(entry);
     after_.push_back(after);
   }

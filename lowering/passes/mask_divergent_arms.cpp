@@ -92,8 +92,8 @@ class ArmFinder {
       if (host.valid() && around.size() <= arms->blocks.size()) continue;
       host = branch;
       around = arms->blocks;
-      std::vector<BlockId> behind = Between(f_, guest, arms->join, SkipsBarriers());
-      loops = std::ranges::find(behind, guest) != behind.end();
+      std::vector<BlockId> later = Between(f_, guest, arms->join, SkipsBarriers());
+      loops = std::ranges::find(later, guest) != later.end();
     }
     if (!host.valid() || loops) return false;
     if (AgreeOf(host) != nullptr) Mark(host, false);

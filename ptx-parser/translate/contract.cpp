@@ -115,7 +115,7 @@ class Contractor {
 
   // -- which of two --
 
-  // The product behind an operand, if its sums are known.
+  // The product that an operand is, if its sums are known.
   Term TermOf(ValueId value) const {
     Term term;
     while (true) {

@@ -147,8 +147,8 @@ uint32_t PlainJob::TakePart(unsigned worker) {
   const uint32_t first = (worker + part_count_ - owner_ % part_count_) % part_count_;
   for (uint32_t n = 0; n < part_count_; ++n) {
     Part& part = parts_[(first + n) % part_count_];
-    uint32_t nobody = 0;
-    if (part.workers.load(std::memory_order_relaxed) == 0 && part.workers.compare_exchange_strong(nobody, 1))
+    uint32_t none = 0;
+    if (part.workers.load(std::memory_order_relaxed) == 0 && part.workers.compare_exchange_strong(none, 1))
       return (first + n) % part_count_;
   }
   parts_[first].workers.fetch_add(1, std::memory_order_relaxed);
@@ -204,7 +204,7 @@ uint64_t PlainJob::Grain(uint32_t part, uint32_t home, double per_block) const {
   const uint64_t left = parts_ == nullptr ? total_ - begun_ : parts_[part].left();
   uint64_t fair = left / (parts_ != nullptr && part == home ? 2 : 4 * max_parts_);
   if (parts_ == nullptr && (max_parts_ == 1 || per_block * static_cast<double>(left) <= kNearHelpSeconds))
-    fair = left;  // nobody will help
+    fair = left;  // no other worker will help
   const uint64_t grain =
       std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1, std::max<uint64_t>(1, fair));
   return (grain + joined_ - 1) / joined_ * joined_;

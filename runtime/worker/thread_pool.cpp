@@ -200,7 +200,7 @@ bool ThreadPool::CallFor(const Place& place, uint32_t ticket, unsigned position,
   return false;
 }
 
-// Workers are called as a tree: the one at a position calls those below it, or who stands in for it does.
+// Workers are called as a tree: the one at a position calls those below it, or its replacement does.
 void ThreadPool::CallTree(const Place& place, uint32_t ticket, unsigned position, int processor) {
   const unsigned helpers = place.helpers.load(std::memory_order_relaxed);
   for (unsigned n = 1; n <= kCalls; ++n) {

@@ -11,7 +11,7 @@ using namespace ptx2cpu::llvm_test;
 
 namespace {
 
-constexpr uint32_t kThreads = 96, kMostTrips = 4;
+constexpr uint32_t kThreads = 96, kMaxTrips = 4;
 constexpr size_t kParamBytes = 28;
 
 struct Rows {
@@ -66,11 +66,11 @@ again:
 
 void CheckRun(const ptx2cpu_kernel& kernel, const Rows& rows, uint32_t first, uint32_t n, uint32_t uneven) {
   const auto bytes = static_cast<size_t>(rows.bytes), row = bytes * static_cast<size_t>(rows.count);
-  std::vector<uint64_t> in(kThreads * (kMostTrips + 1) * row / 8), out(in.size(), 7);
+  std::vector<uint64_t> in(kThreads * (kMaxTrips + 1) * row / 8), out(in.size(), 7);
   for (size_t i = 0; i < in.size(); ++i) in[i] = i * i % 251 + (i << 32);
   std::vector<uint64_t> expected = out;
   for (uint32_t i = first; i < n; ++i) {
-    const size_t at = (i + (1 + i * uneven % kMostTrips) * kThreads) * row;
+    const size_t at = (i + (1 + i * uneven % kMaxTrips) * kThreads) * row;
     for (size_t k = at; k < at + row; k += bytes) {
       uint64_t word = 0;
       std::memcpy(&word, reinterpret_cast<const uint8_t*>(in.data()) + k, bytes);

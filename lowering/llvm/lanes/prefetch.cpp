@@ -167,7 +167,7 @@ Value LaneVectors::BytesToNextPage(const ir::Inst& load) {
 }
 
 // Without a branch: the last block prefetches what it was asked for. Into the second cache: a block's lines
-// are more at once than what the first one waits for, and this block's stores wait behind them.
+// are more at once than what the first one waits for, and this block's stores wait for them.
 void LaneVectors::PrefetchAhead(Value pointer, unsigned length, Value bytes) {
   if (bytes == nullptr) return;
   CurrentStep::Scope scope(e.step, ScalarStep());

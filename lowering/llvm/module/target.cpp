@@ -61,7 +61,7 @@ const Target& NativeTarget() {
   return *native;
 }
 
-// What is known of targets, by name. As for machines that are idle, nobody waits for the lock.
+// What is known of targets, by name. As for idle machines, no thread waits for the lock.
 template <typename T>
 class Known {
  public:
@@ -87,8 +87,8 @@ Known<std::string>& DataLayouts() {
   return *layouts;
 }
 
-// Machines that nobody uses at the moment. Making one takes a millisecond, as long as emitting a small
-// kernel. Nobody waits for the lock: in a forked process it may be held for ever.
+// Machines that no thread uses. Making one takes a millisecond, as long as emitting a small
+// kernel. No thread waits for the lock: in a forked process it may be held for ever.
 class IdleMachines {
  public:
   static IdleMachines& Get() {

@@ -59,7 +59,7 @@ class Access {
     auto* part = llvm::FixedVectorType::get(whole->getElementType(), run_.count);
     llvm::LoadInst* load = b_.CreateAlignedLoad(part, Place(whole, 0), Align(whole, 1));
     load->copyMetadata(inst_);
-    // In front of and behind the run: what the lanes without an access have.
+    // Before and after the run: what the lanes without an access have.
     const unsigned count = whole->getNumElements();
     llvm::SmallVector<int, 64> widened(count, llvm::PoisonMaskElem), joined(count);
     std::iota(widened.begin() + run_.first, widened.begin() + run_.first + run_.count, 0);

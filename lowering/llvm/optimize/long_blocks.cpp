@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kMaxBlock = 512;
 // From which on a block is divided before it is optimised, too.
 constexpr size_t kHugeBlock = 8000;
-// Within so many more, behind a store: a statement ends there, few values are alive.
+// Within so many more, after a store: a statement ends there, few values are alive.
 constexpr size_t kSearch = 64;
 // As which LLVM writes one filling or copying of memory; of more it makes a call.
 constexpr uint64_t kMaxStoresOfFill = 32;

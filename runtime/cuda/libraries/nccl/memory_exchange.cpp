@@ -98,7 +98,7 @@ Outcome MemoryExchange::ReduceDirectly(const Operation& operation) {
            operation.count, factors, static_cast<std::byte*>(operation.receive));
     return Outcome::kDone;
   }
-  // Each rank reduces a segment, and writes it to whoever receives: in place, nobody else reads it.
+  // Each rank reduces a segment, and writes it to the rank that receives: in place, no other rank reads it.
   const Segment segment(operation.count, rank_, ranks_);
   constexpr size_t kAtOnce = 4096;
   alignas(64) std::byte part[kAtOnce * sizeof(uint64_t)];
