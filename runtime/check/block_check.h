@@ -110,7 +110,7 @@ class BlockCheck {
   std::vector<ptx2cpu_check_range> ranges_;
   BlockClock clock_;
   Lines shared_;
-  uint64_t begun_ = 0;                       // blocks
+  uint64_t begun_ = 0;  // blocks
   struct Written {
     uint64_t words = 0;
     std::vector<MemoryRange> ranges;  // what these words of the parameters point into
