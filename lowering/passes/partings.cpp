@@ -33,6 +33,9 @@ using ir::Opcode;
 using Lines = std::vector<uint32_t>;  // of branches, in ascending order
 
 constexpr int kMaxRounds = 8;  // a branch that is mended may show another
+// Of kernels for which a second code is tried: larger ones, into which calls by pointer have been brought,
+// take seconds for each round and twice as long to compile.
+constexpr size_t kMaxInstructions = 4000;
 
 std::vector<Parting> Divide(ir::Function& f, const Lines& lines) {
   std::vector<Parting> partings;
@@ -73,6 +76,12 @@ std::optional<Lines> FindOpenBranches(const ir::Module& module, ir::Function f, 
   return lines;
 }
 
+size_t CountInstructions(const ir::Function& f) {
+  size_t count = 0;
+  for (BlockId block : ir::ReversePostOrder(f)) count += f.at_block(block).insts.size();
+  return count;
+}
+
 bool Has(const ir::Function& f, bool (*is)(Opcode)) {
   return std::ranges::any_of(f.insts,
                              [&](const ir::Inst& inst) { return inst.block.valid() && is(inst.op); });
@@ -86,7 +95,9 @@ ir::Resumes ResumesOfTogether(const ir::Function& f) {
 
 std::optional<std::vector<Parting>> DivideAtPartings(const ir::Module& module, ir::Function& f,
                                                      const PassOptions& options) {
-  if (Has(f, ir::IsClusterBarrier) || !analysis::FindSpinLoops(f).empty()) return {};
+  if (CountInstructions(f) > kMaxInstructions || Has(f, ir::IsClusterBarrier) ||
+      !analysis::FindSpinLoops(f).empty())
+    return {};
   Lines lines;
   for (int round = 0; round < kMaxRounds; ++round) {
     ir::Function copy = f;
