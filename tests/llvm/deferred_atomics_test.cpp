@@ -313,7 +313,7 @@ std::array<Word, 2> AfterBlocks(const std::string& code, const Machine& machine,
 
 }  // namespace
 
-TEST_CASE("atomics on words of the whole grid are logged, in their order", "[deferred]") {
+TEST_CASE("atomics on words of the whole grid are logged, in their order", "[deferred][long]") {
   constexpr uint32_t kBlocks = 3000;  // more than a log holds
   uint64_t sum = 0, greatest = 0;
   for (uint32_t block = 0; block < kBlocks; ++block) {

@@ -99,7 +99,7 @@ TEST_CASE("parts of records smaller than words are one run") {
   CHECK(report.loops[0].stores.consecutive == 1);
 }
 
-TEST_CASE("long code becomes vectors where the kernel repeats it") {
+TEST_CASE("long code becomes vectors where the kernel repeats it", "[long]") {
   const std::string exchange =
       "  st.shared.u32 [%own], %v;\n  bar.sync 0;\n  ld.shared.u32 %w, [%other];\n  bar.sync 0;\n";
   std::string steps;

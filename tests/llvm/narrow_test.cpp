@@ -104,7 +104,7 @@ Memory Run(const std::string& text, const lowering::JitOptions& options, uint32_
 
 }  // namespace
 
-TEST_CASE("narrow elements of lanes that run at once are those of lanes one by one", "[narrow]") {
+TEST_CASE("narrow elements of lanes that run at once are those of lanes one by one", "[narrow][long]") {
   test::Sample sample(4);
   for (const std::string& body : kBodies) {
     const std::string text = Kernel(body);

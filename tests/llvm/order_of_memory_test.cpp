@@ -249,7 +249,7 @@ TEST_CASE("stores of several registers go upwards", "[streams]") {
   }
 }
 
-TEST_CASE("trips over rows of a block walk through memory once", "[streams]") {
+TEST_CASE("trips over rows of a block walk through memory once", "[streams][long]") {
   const std::vector<int> offsets =
       StoresIn(CodeOf(AddToRows(4, 256), lowering::Jit::Stage::kAssembly, "x86-64-v4"));
   CHECK(std::ranges::is_sorted(offsets));

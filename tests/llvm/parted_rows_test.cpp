@@ -105,7 +105,7 @@ void CheckReport(const ir::Module& module) {
 
 }  // namespace
 
-TEST_CASE("rows that parted threads may still access side by side", "[own_rows]") {
+TEST_CASE("rows that parted threads may still access side by side", "[own_rows][long]") {
   for (const Rows rows : {Rows{4, 2}, Rows{4, 4}, Rows{8, 2}}) {
     INFO(rows.count << " elements of " << rows.bytes << " bytes");
     const ir::Module module = BuildKernel(KernelOf(rows), "k");

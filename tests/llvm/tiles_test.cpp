@@ -79,7 +79,7 @@ std::vector<uint32_t> Results(const std::function<Status(harness::KernelCall&)>&
 
 }  // namespace
 
-TEST_CASE("collectives of tiles give what the interpreter gives", "[tiles]") {
+TEST_CASE("collectives of tiles give what the interpreter gives", "[tiles][long]") {
   test::Sample sample(13);
   for (const char* collective : kCollectives) {
     for (uint32_t lanes : {2u, 4u, 8u, 16u}) {

@@ -80,7 +80,7 @@ std::vector<uint32_t> Run(const Compiled& kernel, uint32_t block, uint32_t eleme
 
 }  // namespace
 
-TEST_CASE("wide loops take the trips of each thread", "[wide]") {
+TEST_CASE("wide loops take the trips of each thread", "[wide][long]") {
   const std::string up = "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;";
   const std::string down = "setp.gt.u32 %p1, %n, %i;\n  @!%p1 bra DONE;\n  bra LOOP;";
   for (const auto& [compare, warp] : {std::pair(up, false), {up, true}, {down, true}}) {

@@ -26,15 +26,15 @@ TEST_CASE("warps run together until their lanes part", "[passes]") {
     const ir::Module module = ParseModule(ReadFile(entry.path()));
     const auto changing = PassesThatChange(module, lowering::Tier::kAuto);
     if (!changing) FAIL(entry.path().string() << ": " << changing.error().Render());
-    for (uint32_t threads : {1u, 33u, 64u, 100u}) {
-      for (uint32_t n : {0u, 7u, 150u, 63u}) {
-        const Outcome expected = RunKernel(module, module.functions[0], threads, n);
-        INFO(entry.path().string() << ", " << threads << " threads, n = " << n);
-        if (!expected.status) FAIL(expected.status.error().Render());
-        for (const std::string& pass : *changing) {
-          const auto after = AfterTier(module, lowering::Tier::kAuto, pass);
-          INFO("after " << pass);
-          if (!after) FAIL(after.error().Render());
+    for (const std::string& pass : *changing) {
+      const auto after = AfterTier(module, lowering::Tier::kAuto, pass);
+      INFO(entry.path().string() << " after " << pass);
+      if (!after) FAIL(after.error().Render());
+      for (uint32_t threads : {1u, 33u, 64u, 100u}) {
+        for (uint32_t n : {0u, 7u, 150u, 63u}) {
+          const Outcome expected = RunKernel(module, module.functions[0], threads, n);
+          INFO(threads << " threads, n = " << n);
+          if (!expected.status) FAIL(expected.status.error().Render());
           const Outcome actual = RunKernel(*after, after->functions[0], threads, n);
           if (!actual.status) FAIL(actual.status.error().Render() << "\n" << ir::Print(*after));
           CHECK(actual.data == expected.data);
