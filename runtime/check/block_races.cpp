@@ -60,6 +60,7 @@ bool BlockCheck::IsUnwritten(const ptx2cpu_block& block, const Target& target, u
       if (word * 8 + 8 > launch_->parameter_bytes) continue;
       std::memcpy(&pointer, block.params + word * 8, 8);
       known->ranges.push_back(AllocationOf(pointer));
+      known->ranges.push_back(AllocationOf(pointer - 1));  // a pointer to the end is walked down from
     }
   }
   return std::ranges::none_of(known->ranges, [&](const MemoryRange& other) {

@@ -22,8 +22,7 @@ class Ahead {
  private:
   enum class State : char { kUnknown, kAhead, kUsed };
   static constexpr size_t kMaxUnused = 2;
-  static constexpr int kFirst = 2;      // so many that took long come first
-  static constexpr double kLong = 200;  // milliseconds
+  static constexpr int kFirst = 2;  // so many that took long come first
   std::optional<size_t> Next(size_t kernel) const;
 
   const double long_from_;

@@ -126,6 +126,8 @@ std::vector<check::Finding> Run(const Program& program, const Planted& planted) 
   Shape shape{{planted.launch.grid, 1, 1}, {planted.launch.block, 1, 1}};
   std::vector<std::byte> parameters(kernel->parameter_bytes(), std::byte{1});
   std::memcpy(parameters.data(), &buffer, sizeof buffer);
+  if (const std::byte* const end = buffer + planted.launch.bytes; planted.name.ends_with("_from_end"))
+    std::memcpy(parameters.data() + sizeof buffer, &end, sizeof end);
   const Status status = kernel->LaunchPacked(shape, parameters);
   if (!status && !planted.faulty) FAIL(status.error().Render());
   return check::Findings::Get().All();
