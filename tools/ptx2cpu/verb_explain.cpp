@@ -110,7 +110,7 @@ std::string AssemblyOfLine(const std::string& text, uint32_t line) {
       inside = match[1] == std::to_string(line);
     else if (inside && !std::regex_search(each, noise) && each.find(':') == std::string::npos &&
              !each.empty())
-      out += each.substr(0, each.find("#")) + "\n";
+      out += each.substr(0, each.find('#')) + "\n";
   }
   return out;
 }

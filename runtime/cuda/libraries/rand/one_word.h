@@ -34,6 +34,9 @@ class OneWordNumbers : public RandomSequences {
   static double Middle(uint32_t word) { return (word + 0.5) * 0x1p-32; }
 
  private:
+  friend Words;
+  OneWordNumbers() = default;
+
   static float NormalSingle(uint32_t word) { return static_cast<float>(NormalQuantile(Middle(word))); }
   Words& words() { return static_cast<Words&>(*this); }
 };
