@@ -82,6 +82,14 @@ size_t CountInstructions(const ir::Function& f) {
   return count;
 }
 
+// Lanes may wait for what such a load shows through memory, which FindSpinLoops does not follow; only code
+// that suspends at each collective lets others run meanwhile.
+bool ReadsInOrder(const ir::Function& f) {
+  return std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+    return inst.block.valid() && inst.op == Opcode::kLoad && inst.attrs.order != ir::MemoryOrder::kWeak;
+  });
+}
+
 bool Has(const ir::Function& f, bool (*is)(Opcode)) {
   return std::ranges::any_of(f.insts,
                              [&](const ir::Inst& inst) { return inst.block.valid() && is(inst.op); });
@@ -95,7 +103,7 @@ ir::Resumes ResumesOfTogether(const ir::Function& f) {
 
 std::optional<std::vector<Parting>> DivideAtPartings(const ir::Module& module, ir::Function& f,
                                                      const PassOptions& options) {
-  if (CountInstructions(f) > kMaxInstructions || Has(f, ir::IsClusterBarrier) ||
+  if (CountInstructions(f) > kMaxInstructions || ReadsInOrder(f) || Has(f, ir::IsClusterBarrier) ||
       !analysis::FindSpinLoops(f).empty())
     return {};
   Lines lines;
