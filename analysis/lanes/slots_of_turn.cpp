@@ -91,10 +91,6 @@ class Turn {
   std::vector<BlockId> work_;
 };
 
-}  // namespace
-
-namespace {
-
 // Slots that are accessed elsewhere than in the code that begins at the block.
 void LeaveOutOthers(const ir::Function& f, BlockId start, std::vector<bool>& is_of_turn) {
   std::vector<bool> seen(f.blocks.size());

@@ -347,7 +347,6 @@ class LanesResumable {
   BlockId body_;
   std::vector<BlockId> after_;  // of point i + 1
   std::vector<Class> classes_;
-  std::map<std::tuple<Opcode, Type, ir::ShuffleMode, ir::AtomicOp, uint32_t, uint32_t>, uint32_t> class_of_;
   std::map<std::pair<Type, size_t>, uint32_t> mail_;
   std::vector<uint32_t> slot_of_;
   std::vector<ValueId> carried_;
