@@ -176,4 +176,12 @@ std::vector<ir::BlockId> CopyFunction(ir::Function& f, const ir::Function& calle
   return made;
 }
 
+void ExitLanes(ir::Function& f, ir::BlockId block) {
+  ir::Remove(f, f.at_block(block).insts.back());
+  const ir::BlockId gone = ir::AddBlock(f), end = ir::AddBlock(f, "", ir::Level::kWarp);
+  ir::Builder{f, gone}.Terminate(ir::Opcode::kExitLane);
+  ir::Builder{f, end}.Terminate(ir::Opcode::kEndWarp);
+  ir::Builder{f, block}.Terminate(ir::Opcode::kForLanes, {}, {{gone, {}}, {end, {}}});
+}
+
 }  // namespace ptx2cpu::lowering

@@ -29,6 +29,9 @@ ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Leve
 // Puts every instruction that satisfies `alone` into a block of its own.
 void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone);
 
+// The block's terminator becomes the end of its warp's lanes: the warp is through with the kernel.
+void ExitLanes(ir::Function& f, ir::BlockId block);
+
 // Puts a barrier of the lanes that are converged there before position `where`. Returns how many instructions
 // that makes.
 size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, ir::Position at);

@@ -93,22 +93,13 @@ class Join {
     ir::Inst& end = f_.inst(insts.back());
     if (end.op == Opcode::kSuspend) end.attrs.index += points_ - 1;
     // Warps that resume have done so already.
-    if (end.op == Opcode::kEndWarp && code_.resumes == ir::Resumes::kNever) ExitLanes(block);
+    if (end.op == Opcode::kEndWarp && code_.resumes == ir::Resumes::kNever) ExitLanes(f_, block);
   }
 
   void Leave(BlockId block, size_t where) {
     const ir::Inst leave = f_.at_inst(f_.at_block(block).insts[where]);
     while (f_.at_block(block).insts.size() > where) ir::Remove(f_, f_.at_block(block).insts.back());
     ir::Builder{f_, block, leave.at}.Terminate(Opcode::kSuspend, {}, {}, {.index = leave.attrs.index});
-  }
-
-  // The warp is through with the kernel.
-  void ExitLanes(BlockId block) {
-    ir::Remove(f_, f_.at_block(block).insts.back());
-    const BlockId gone = ir::AddBlock(f_), end = ir::AddBlock(f_, "", Level::kWarp);
-    ir::Builder{f_, gone}.Terminate(Opcode::kExitLane);
-    ir::Builder{f_, end}.Terminate(Opcode::kEndWarp);
-    ir::Builder{f_, block}.Terminate(Opcode::kForLanes, {}, {{gone, {}}, {end, {}}});
   }
 
   // Points of the code follow those of the kernel, whose lanes never come there.

@@ -41,7 +41,7 @@ class WarpsResumable {
         Suspend(block, i);
         break;
       }
-      if (f_.terminator(block).op == Opcode::kEndWarp) ExitLanes(block);
+      if (f_.terminator(block).op == Opcode::kEndWarp) ExitLanes(f_, block);
     }
     const BlockId entry = ir::AddBlock(f_, "", Level::kWarp);
     std::vector<ir::Edge> edges{{body, {}}};
@@ -96,15 +96,6 @@ class WarpsResumable {
     test.attrs.compare = ir::Compare::kNe;
     test.operands = {value, none};
     return f_.at_inst(ir::Insert(f_, after, 2, std::move(test))).results[0];
-  }
-
-  // The warp is through with the kernel.
-  void ExitLanes(BlockId block) {
-    ir::Remove(f_, f_.at_block(block).insts.back());
-    const BlockId gone = ir::AddBlock(f_), end = ir::AddBlock(f_, "", Level::kWarp);
-    ir::Builder{f_, gone}.Terminate(Opcode::kExitLane);
-    ir::Builder{f_, end}.Terminate(Opcode::kEndWarp);
-    ir::Builder{f_, block}.Terminate(Opcode::kForLanes, {}, {{gone, {}}, {end, {}}});
   }
 
   ir::Function& f_;
