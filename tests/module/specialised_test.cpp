@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <utility>
@@ -21,9 +22,34 @@ Result<const lowering::Translator*> WrappedTranslator() __asm__("__wrap_" THE_TR
 
 namespace {
 
-std::function<void()> before_shape;  // throws what is to be thrown
-std::optional<Error> failure;
-size_t asked = 0;
+// What happens where code for a shape is requested, by the test's thread or in the background.
+class ShapeRequests {
+ public:
+  struct Answer {
+    std::function<void()> before = nullptr;  // throws what is to be thrown
+    std::optional<Error> failure = std::nullopt;
+  };
+  void AnswerWith(Answer answer) {
+    const std::lock_guard lock(mutex_);
+    answer_ = std::move(answer);
+  }
+  Answer Next() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+    return answer_;
+  }
+  size_t count() const {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Answer answer_;
+  size_t count_ = 0;
+};
+
+ShapeRequests requests;
 
 // A branch on %tid.y around a barrier: warps that suspend, unless blocks are known to have one row.
 constexpr const char* kRows = R"(
@@ -83,9 +109,9 @@ class FailingModule final : public lowering::TranslatedModule {
       std::string_view kernel, const lowering::CodeOptions& options,
       const lowering::CompileControl& control) const override {
     if (!options.block) return real_->Compile(kernel, options, control);
-    ++asked;
-    if (before_shape) before_shape();
-    if (failure) return Fail(*failure);
+    const ShapeRequests::Answer answer = requests.Next();
+    if (answer.before) answer.before();
+    if (answer.failure) return Fail(*answer.failure);
     return real_->Compile(kernel, options, control);
   }
 
@@ -157,15 +183,17 @@ TEST_CASE("a kernel that resumes has other code for a shape that spares it, with
 
 TEST_CASE("where code for a shape fails for a reason of ours, the code for any shape runs") {
   const auto way = GENERATE(range(0, 4));
-  if (way == 0) failure = Error{.code = ErrorCode::kInternal, .message = "the verifier found an error"};
-  if (way == 1) before_shape = [] { CheckFailed("a == b", "pass.cpp", 12, "They differ."); };
-  if (way == 2) before_shape = [] { throw std::bad_alloc(); };
-  if (way == 3) failure = Error{.code = ErrorCode::kUnsupported, .message = "not in this shape"};
+  ShapeRequests::Answer answer;
+  if (way == 0)
+    answer.failure = Error{.code = ErrorCode::kInternal, .message = "the verifier found an error"};
+  if (way == 1) answer.before = [] { CheckFailed("a == b", "pass.cpp", 12, "They differ."); };
+  if (way == 2) answer.before = [] { throw std::bad_alloc(); };
+  if (way == 3) answer.failure = Error{.code = ErrorCode::kUnsupported, .message = "not in this shape"};
   const auto code = Compiled();
-  asked = 0;
+  requests.AnswerWith(std::move(answer));
+  const size_t before = requests.count();
   const auto chosen = code->ForBlock(kBlock);
-  before_shape = nullptr;
-  failure.reset();
+  requests.AnswerWith({});
   INFO("way " << way);
   REQUIRE(chosen);
   CHECK(*chosen == &code->kernel());
@@ -173,7 +201,7 @@ TEST_CASE("where code for a shape fails for a reason of ours, the code for any s
   // The same answer later, without another attempt.
   REQUIRE(code->ForBlock(kBlock));
   CHECK(*code->ForBlock(kBlock) == &code->kernel());
-  CHECK(asked == 1);
+  CHECK(requests.count() == before + 1);
   // Other shapes are not affected.
   const auto other = code->ForBlock({16, 1, 1});
   REQUIRE(other);
