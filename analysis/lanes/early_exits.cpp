@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/graph/reached_blocks.h"
+
 namespace ptx2cpu::analysis {
 
 using ir::BlockId;
@@ -11,7 +13,7 @@ namespace {
 
 class Finder {
  public:
-  explicit Finder(const ir::Function& f) : f_(f) {
+  explicit Finder(const ir::Function& f) : f_(f), turn_(f) {
     exits_.before.resize(f.blocks.size());
     exits_.within.resize(f.blocks.size());
   }
@@ -40,18 +42,10 @@ class Finder {
   }
 
   // From the loop's body, along all blocks that it leads to.
-  bool ExitsFrom(BlockId entry) const {
-    std::vector<bool> seen(f_.blocks.size());
-    std::vector<BlockId> found{entry};
-    for (size_t n = 0; n < found.size(); ++n) {
-      if (Is(found[n], Opcode::kExitLane) || exits_.within[found[n].index]) return true;
-      for (const ir::Edge& edge : f_.successors(found[n])) {
-        if (seen[edge.to.index]) continue;
-        seen[edge.to.index] = true;
-        found.push_back(edge.to);
-      }
-    }
-    return false;
+  bool ExitsFrom(BlockId entry) {
+    return std::ranges::any_of(turn_.From(entry), [&](BlockId block) {
+      return Is(block, Opcode::kExitLane) || exits_.within[block.index];
+    });
   }
 
   // A loop's body begins before the exits in it: other warps' lanes are not missing there.
@@ -70,51 +64,33 @@ class Finder {
   }
 
   const ir::Function& f_;
+  ReachedBlocks turn_;
   EarlyExits exits_;
   std::vector<BlockId> work_;
 };
-
-// Blocks of the code for warps whose lanes are together, which begins at `heads`.
-std::vector<bool> BlocksOfTogether(const ir::Function& f, const std::vector<BlockId>& heads) {
-  std::vector<bool> found(f.blocks.size());
-  std::vector<BlockId> work;
-  for (BlockId head : heads) {
-    if (!head.valid() || found[head.index]) continue;
-    found[head.index] = true;
-    work.push_back(head);
-  }
-  while (!work.empty()) {
-    const BlockId block = work.back();
-    work.pop_back();
-    for (const ir::Edge& edge : f.successors(block)) {
-      if (!found[edge.to.index]) work.push_back(edge.to);
-      found[edge.to.index] = true;
-    }
-  }
-  return found;
-}
 
 }  // namespace
 
 EarlyExits FindEarlyExits(const ir::Function& f) {
   const size_t count = f.blocks.size();
-  EarlyExits none{std::vector<bool>(count, f.has_early_exit), std::vector<bool>(count, f.has_early_exit),
-                  std::vector<bool>(count)};
+  EarlyExits exits{std::vector<bool>(count, f.has_early_exit), std::vector<bool>(count, f.has_early_exit),
+                   std::vector<bool>(count)};
   if (f.resumes == ir::Resumes::kLanes) {
     const std::vector<BlockId> heads = ir::TogetherByPoint(f);
-    const std::vector<bool> together = BlocksOfTogether(f, heads);
+    ReachedBlocks together(f);
+    together.From(heads);
     // Where warps suspend, some of their lanes may have exited before.
     const bool suspends = std::ranges::count_if(heads, &BlockId::valid) > 1;
     const EarlyExits found = Finder(f).Run();
-    for (size_t n = 0; n < count; ++n) {
-      none.apart[n] = !together[n];
-      if (!together[n] || suspends) continue;
-      none.before[n] = found.before[n];
-      none.within[n] = found.within[n];
+    for (uint32_t n = 0; n < count; ++n) {
+      exits.apart[n] = !together.Contains({n});
+      if (exits.apart[n] || suspends) continue;
+      exits.before[n] = found.before[n];
+      exits.within[n] = found.within[n];
     }
-    return none;
+    return exits;
   }
-  if (!f.has_early_exit || f.resumes > ir::Resumes::kBlocks || f.parked_slot != ~0u) return none;
+  if (!f.has_early_exit || f.resumes > ir::Resumes::kBlocks || f.parked_slot != ~0u) return exits;
   EarlyExits found = Finder(f).Run();
   found.apart.resize(count);
   return found;

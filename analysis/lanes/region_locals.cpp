@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analysis/graph/reached_blocks.h"
 #include "analysis/lanes/repeated_lanes.h"
 
 namespace ptx2cpu::analysis {
@@ -11,22 +12,6 @@ namespace {
 using ir::BlockId;
 using ir::Opcode;
 using ir::Space;
-
-// What is run from `start` on: up to end_lane in a loop over lanes, up to end_warp in one over warps.
-std::vector<bool> RunFrom(const ir::Function& f, BlockId start) {
-  std::vector<bool> seen(f.blocks.size());
-  std::vector<BlockId> work{start};
-  seen[start.index] = true;
-  while (!work.empty()) {
-    const BlockId block = work.back();
-    work.pop_back();
-    for (const ir::Edge& edge : f.successors(block)) {
-      if (!seen[edge.to.index]) work.push_back(edge.to);
-      seen[edge.to.index] = true;
-    }
-  }
-  return seen;
-}
 
 bool IsPointer(const ir::Inst& inst) {
   return inst.attrs.space == Space::kLocal &&
@@ -49,17 +34,18 @@ bool LocalsAreOfOneRegion(const ir::Function& f) {
     if (!f.blocks[b].removed && f.terminator({b}).op == Opcode::kForLanes) loops.push_back({b});
   }
   if (loops.size() == 1) return true;
-  std::vector<BlockId> accessing;
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-    if (!f.blocks[b].removed && AccessesLocals(f, f.blocks[b])) accessing.push_back({b});
-  }
+  std::vector<bool> accesses(f.blocks.size());
+  for (uint32_t b = 0; b < f.blocks.size(); ++b)
+    accesses[b] = !f.blocks[b].removed && AccessesLocals(f, f.blocks[b]);
+  const auto all = std::ranges::count(accesses, true);
+  ReachedBlocks turn(f);
   size_t regions = 0;
   BlockId region;
   for (BlockId loop : loops) {
-    const std::vector<bool> body = RunFrom(f, f.terminator(loop).edges[0].to);
-    const auto inside = std::ranges::count_if(accessing, [&](BlockId block) { return body[block.index]; });
+    const auto inside = std::ranges::count_if(turn.From(f.terminator(loop).edges[0].to),
+                                              [&](BlockId block) { return accesses[block.index]; });
     if (inside == 0) continue;
-    if (static_cast<size_t>(inside) != accessing.size()) return false;
+    if (inside != all) return false;
     region = loop;
     ++regions;
   }

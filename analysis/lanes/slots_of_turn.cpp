@@ -4,6 +4,7 @@
 #include <bitset>
 #include <map>
 
+#include "analysis/graph/reached_blocks.h"
 #include "analysis/regions/thread_graph.h"
 
 namespace ptx2cpu::analysis {
@@ -93,19 +94,10 @@ class Turn {
 
 // Slots that are accessed elsewhere than in the code that begins at the block.
 void LeaveOutOthers(const ir::Function& f, BlockId start, std::vector<bool>& is_of_turn) {
-  std::vector<bool> seen(f.blocks.size());
-  std::vector<BlockId> work{start};
-  seen[start.index] = true;
-  while (!work.empty()) {
-    const BlockId block = work.back();
-    work.pop_back();
-    for (const ir::Edge& edge : f.successors(block)) {
-      if (!seen[edge.to.index]) work.push_back(edge.to);
-      seen[edge.to.index] = true;
-    }
-  }
+  ReachedBlocks reached(f);
+  reached.From(start);
   for (uint32_t n = 0; n < f.blocks.size(); ++n) {
-    if (seen[n]) continue;
+    if (reached.Contains({n})) continue;
     for (ir::InstId id : f.blocks[n].insts) {
       if (AccessesSlot(f.at_inst(id))) is_of_turn[f.at_inst(id).attrs.index] = false;
     }

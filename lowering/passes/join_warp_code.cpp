@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/graph/reached_blocks.h"
 #include "ir/function.h"
 #include "lowering/passes.h"
 
@@ -39,6 +40,7 @@ class Joiner {
  public:
   explicit Joiner(ir::Function& f)
       : f_(f),
+        reached_(f),
         incoming_(f.blocks.size()),
         in_turn_(f.blocks.size()),
         done_(f.blocks.size()),
@@ -260,18 +262,13 @@ class Joiner {
     needless_.push_back(id);
   }
 
-  void ForgetChanged(BlockId entry, Known& known) const {
-    std::vector<BlockId> found{entry};
-    std::set<BlockId> seen{entry};
-    for (size_t n = 0; n < found.size(); ++n) {
-      for (InstId id : f_.at_block(found[n]).insts) {
+  void ForgetChanged(BlockId entry, Known& known) {
+    for (BlockId block : reached_.From(entry)) {
+      for (InstId id : f_.at_block(block).insts) {
         const ir::Inst& inst = f_.at_inst(id);
         if (!IsSlotAccess(inst.op)) continue;
         known.unread.erase(inst.attrs.index);
         if (inst.op == Opcode::kSlotStore) known.of_slot.erase(inst.attrs.index);
-      }
-      for (const ir::Edge& edge : f_.successors(found[n])) {
-        if (seen.insert(edge.to).second) found.push_back(edge.to);
       }
     }
   }
@@ -350,6 +347,7 @@ class Joiner {
   }
 
   ir::Function& f_;
+  analysis::ReachedBlocks reached_;
   std::vector<uint32_t> incoming_;  // edges, by block
   std::vector<bool> in_turn_;       // by block: of a warp's turn that has a collective
   std::vector<bool> done_;          // by block

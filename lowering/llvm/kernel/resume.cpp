@@ -125,6 +125,7 @@ void BeginTogether(Site& s, Value point) {
     // What inactive lanes hold is never undefined.
     for (uint32_t slot : e.slots_of_turn.turns[s.inst.block.index]) e.memory.ClearSlotOfTurn(slot);
     if (apart == heads.end()) return;
+    // In a random order (runtime/scheduler/random_order.h) the scheduler may begin with some of the lanes.
     llvm::BasicBlock *all = e.body.NewBlock("all_lanes"), *some = e.body.NewBlock("some_lanes");
     Value live = LiveMask(e, e.step->warp);
     s.b.CreateCondBr(s.b.CreateICmpEQ(live, LanesOf(e, e.step->warp)), all, some);
