@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/internal_error.h"
 #include "ir/text/text.h"
 #include "ir/verify/verify.h"
 #include "lowering/thread_clock.h"
@@ -177,6 +178,7 @@ class Observer {
   void Expect(size_t functions) {
     if (before_.size() < functions) before_.resize(functions);
   }
+  void Forget(size_t function) { before_.erase(before_.begin() + static_cast<ptrdiff_t>(function)); }
 
   Status After(const PassEntry& pass, const ir::Function& f) {
     // Code of lanes is ready before that of regions.
@@ -199,6 +201,21 @@ class Observer {
   const bool dumps_;
   std::vector<std::string> before_;  // text by function
 };
+
+// A failed CHECK is an error too, where these are thrown.
+template <typename Work>
+Status Caught(const Work& work) {
+  try {
+    return work();
+  } catch (const InternalError& error) {
+    return Fail(ErrorCode::kInternal, error.what());
+  }
+}
+
+void Drop(ir::Module& module, size_t function, Observer& observer) {
+  module.functions.erase(module.functions.begin() + static_cast<ptrdiff_t>(function));
+  observer.Forget(function);
+}
 
 // The kernel has, and will have, no code for warps whose lanes are together.
 bool RunsLanesOnly(const ir::Module& module, bool tier_is_chosen) {
@@ -230,9 +247,16 @@ Result<std::vector<PassTime>> RunPipeline(ir::Module& module, const PipelineOpti
     for (size_t n = module.functions.size(); n-- > 0;) {
       ir::Function& f = module.functions[n];
       if (f.is_declaration || (pass.run != nullptr && !Concerns(pass, f))) continue;
-      if (pass.run != nullptr) TRY_STATUS(timed(pass.run, f));
       ran = true;
-      TRY_STATUS(observer.After(pass, f));
+      const auto run = [&]() -> Status {
+        if (pass.run != nullptr) TRY_STATUS(timed(pass.run, f));
+        return observer.After(pass, f);
+      };
+      if (f.together_of == ~0u) {
+        TRY_STATUS(run());
+      } else if (!options.lanes_together || !Caught(run)) {
+        Drop(module, n, observer);  // an improvement, never a condition
+      }
     }
     if (ran) times.push_back({pass.name, time});
     if (pass.name == options.stop_after) break;

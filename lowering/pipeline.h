@@ -46,6 +46,9 @@ struct PipelineOptions {
   std::function<void(std::string_view pass, std::string_view text)> dump;
   bool verify_each = true;
   bool below_lanes = false;  // ends as soon as the kernel resumes lanes: its code is not wanted then
+  // Kernels that resume lanes have a second code, for warps whose lanes are together, if no pass fails for
+  // it.
+  bool lanes_together = true;
 };
 
 struct PassTime {
