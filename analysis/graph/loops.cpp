@@ -163,6 +163,77 @@ void PlaceBlocks(const Cfg& g, LoopForest& forest) {
   }
 }
 
+// For edges out of loops, the outermost that they leave. Loops around a block are asked in turns from both
+// ends: each edge takes log of the depth.
+class Outermost {
+ public:
+  explicit Outermost(const LoopForest& forest) : forest_(forest), jump_(forest.loops.size()) {
+    for (uint32_t l = 0; l < jump_.size(); ++l) {
+      const uint32_t parent = forest.loops[l].parent;
+      if (parent == kNoNode) {
+        jump_[l] = l;
+        continue;
+      }
+      const uint32_t far = jump_[parent], further = jump_[far];
+      const auto depth = [&](uint32_t loop) { return forest.loops[loop].depth; };
+      jump_[l] = depth(parent) - depth(far) == depth(far) - depth(further) ? further : parent;
+    }
+  }
+
+  // kNoNode: the edge leaves none.
+  uint32_t LeftBy(uint32_t from, uint32_t to) const {
+    uint32_t left = forest_.innermost[from];
+    if (left == kNoNode || forest_.Contains(left, to)) return kNoNode;
+    while (true) {
+      const uint32_t parent = forest_.loops[left].parent;
+      if (parent == kNoNode || forest_.Contains(parent, to)) return left;
+      left = forest_.Contains(jump_[left], to) ? parent : jump_[left];
+    }
+  }
+
+ private:
+  const LoopForest& forest_;
+  std::vector<uint32_t> jump_;  // by loop: one around it (Myers, "An applicative random-access stack", 1983)
+};
+
+// Sums over what is within each loop: an edge counts from the innermost loop that it leaves to the outermost.
+void FindExits(const Cfg& g, LoopForest& forest) {
+  const Outermost outermost(forest);
+  std::vector<std::pair<uint32_t, uint32_t>> edges;
+  struct Sum {
+    int64_t count = 0, numbers = 0;
+  };
+  std::vector<Sum> sums(forest.loops.size());
+  for (uint32_t node = 0; node < g.size(); ++node) {
+    for (const uint32_t to : g.successors[node]) {
+      const uint32_t left = to == g.exit ? kNoNode : outermost.LeftBy(node, to);
+      if (left == kNoNode) continue;
+      const auto number = static_cast<int64_t>(edges.size());
+      edges.push_back({node, to});
+      forest.loops[left].exits.push_back({node, to});
+      const uint32_t in = forest.innermost[node], around = forest.loops[left].parent;
+      sums[in].count += 1;
+      sums[in].numbers += number;
+      forest.loops[in].least_depth_left =
+          std::min(forest.loops[in].least_depth_left, forest.loops[left].depth);
+      if (around == kNoNode) continue;
+      sums[around].count -= 1;
+      sums[around].numbers -= number;
+    }
+  }
+  for (size_t l = forest.loops.size(); l-- > 0;) {
+    Loop& loop = forest.loops[l];
+    if (loop.least_depth_left > loop.depth) loop.least_depth_left = kNoNode;
+    loop.exit_count = static_cast<uint32_t>(sums[l].count);
+    if (loop.exit_count == 1) loop.only_exit = edges[static_cast<size_t>(sums[l].numbers)];
+    if (loop.parent == kNoNode) continue;
+    sums[loop.parent].count += sums[l].count;
+    sums[loop.parent].numbers += sums[l].numbers;
+    Loop& around = forest.loops[loop.parent];
+    around.least_depth_left = std::min(around.least_depth_left, loop.least_depth_left);
+  }
+}
+
 }  // namespace
 
 LoopForest Loops(const Cfg& g) {
@@ -179,12 +250,9 @@ LoopForest Loops(const Cfg& g) {
     for (const uint32_t to : g.successors[node]) {
       const uint32_t header = index[to];
       if (header != kNoNode && forest.Contains(header, node)) forest.loops[header].latches.push_back(node);
-      for (uint32_t l = forest.innermost[node]; l != kNoNode && !forest.Contains(l, to);
-           l = forest.loops[l].parent) {
-        if (to != g.exit) forest.loops[l].exits.push_back({node, to});
-      }
     }
   }
+  FindExits(g, forest);
   return forest;
 }
 

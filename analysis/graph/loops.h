@@ -16,11 +16,17 @@ struct Loop {
   uint32_t header = kNoNode;  // where control enters; of an irreducible loop the first entry
   uint32_t parent = kNoNode;  // index of the enclosing loop
   uint32_t depth = 1;
-  uint32_t last = kNoNode;                           // index after that of the last loop within this one
-  bool irreducible = false;                          // control enters at more than one block
-  std::span<const uint32_t> blocks;                  // inner loops included; the header is the first
-  std::vector<uint32_t> latches;                     // sources of edges back to the header, ascending
-  std::vector<std::pair<uint32_t, uint32_t>> exits;  // edges (inside, outside); never to the virtual exit
+  uint32_t last = kNoNode;           // index after that of the last loop within this one
+  bool irreducible = false;          // control enters at more than one block
+  std::span<const uint32_t> blocks;  // inner loops included; the header is the first
+  std::vector<uint32_t> latches;     // sources of edges back to the header, ascending
+  // Edges (inside, outside) never lead to the virtual exit. One that leaves several loops is listed in the
+  // outermost of them: a nest may have as many as it is deep, all of which leave all of it.
+  std::vector<std::pair<uint32_t, uint32_t>> exits;
+  uint32_t exit_count = 0;                                       // of all edges that leave it
+  std::pair<uint32_t, uint32_t> only_exit = {kNoNode, kNoNode};  // the edge, if it is one
+  uint32_t least_depth_left = kNoNode;  // of the loops that these edges leave, the outermost one's
+  bool IsLeftWith(const Loop& around) const { return least_depth_left <= around.depth; }
 };
 
 struct LoopForest {

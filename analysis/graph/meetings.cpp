@@ -104,10 +104,11 @@ void Meetings::Arrive(uint32_t to, uint32_t label) {
 // Nothing that follows is reached but through here: no other path is on its way, and what has been reached
 // comes before in reverse post order. Only edges back lead there: outside irreducible loops to heads of
 // loops, of which those that are no ends have one label.
-bool Meetings::HasAllPaths(uint32_t node) const {
+bool Meetings::HasAllPaths(uint32_t node) {
   if (!queue_.empty() || !later_.empty() || went_back_) return false;
   const uint32_t in = loops_.innermost[node];
   if (in != kNoNode && irreducible_[in]) return false;
+  if (back_label_ != label_[node]) ArriveBack();
   return std::ranges::none_of(ends_, [&](uint32_t end) {
     if (met_[end] || label_[end] == label_[node] || loops_.innermost[end] == kNoNode) return false;
     return loops_.Contains(loops_.innermost[end], node);
@@ -129,10 +130,38 @@ void Meetings::GoOn(uint32_t node) {
   }
   for (uint32_t to : frontier_[node]) Arrive(to, label);
   if (!leads_back_[node]) return;
-  for (uint32_t l = loops_.innermost[node]; l != kNoNode; l = loops_.loops[l].parent) {
-    const auto latch = std::ranges::lower_bound(latches_[l], dominators_.enter[node]);
-    if (latch == latches_[l].end() || *latch > dominators_.leave[node]) continue;
-    if (dominators_.Dominates(loops_.loops[l].header, stop_)) Arrive(loops_.loops[l].header, label);
+  if (!lead_back_.empty() && back_label_ != label) ArriveBack();
+  back_label_ = label;
+  lead_back_.push_back(node);
+}
+
+// What the node dominates leads back to the head of this loop around it.
+bool Meetings::LeadsBackTo(uint32_t loop, uint32_t node) const {
+  const auto latch = std::ranges::lower_bound(latches_[loop], dominators_.enter[node]);
+  return latch != latches_[loop].end() && *latch <= dominators_.leave[node];
+}
+
+// A nest has as many heads as it is deep. While one label alone leads back, those are looked at that another
+// one has arrived at.
+void Meetings::ArriveBack() {
+  for (uint32_t node : std::exchange(lead_back_, {})) {
+    for (uint32_t l = loops_.innermost[node]; l != kNoNode; l = loops_.loops[l].parent) {
+      const uint32_t header = loops_.loops[l].header;
+      if (LeadsBackTo(l, node) && dominators_.Dominates(header, stop_)) Arrive(header, back_label_);
+    }
+  }
+}
+
+void Meetings::ArriveBackAtEnds() {
+  for (uint32_t node : lead_back_) {
+    const uint32_t in = loops_.innermost[node];
+    if (in == kNoNode) continue;
+    if (loops_.loops[in].depth < ends_.size()) return ArriveBack();
+    for (uint32_t end : ends_) {
+      const uint32_t l = loops_.innermost[end];
+      if (l != kNoNode && loops_.loops[l].header == end && loops_.Contains(l, node) && LeadsBackTo(l, node))
+        Arrive(end, back_label_);
+    }
   }
 }
 
@@ -156,6 +185,7 @@ std::vector<uint32_t> Meetings::Of(const std::vector<uint32_t>& starts, uint32_t
     if (HasAllPaths(node)) break;
     if (node != g_.exit) GoOn(node);
   }
+  ArriveBackAtEnds();
   return Finish();
 }
 
@@ -166,6 +196,7 @@ std::vector<uint32_t> Meetings::Finish() {
   }
   touched_.clear();
   ends_.clear();
+  lead_back_.clear();
   return std::exchange(found_, {});
 }
 

@@ -16,14 +16,18 @@ class Meetings {
 
   // Where paths from different `starts` meet that come from `stop`.
   std::vector<uint32_t> Of(const std::vector<uint32_t>& starts, uint32_t stop);
+  bool IsIrreducible(uint32_t loop) const { return irreducible_[loop]; }  // it, or one around it
 
  private:
   void FindFrontiers();
   void FindWaysBack();
   void Begin(const std::vector<uint32_t>& starts, uint32_t stop);
-  bool HasAllPaths(uint32_t node) const;
+  bool HasAllPaths(uint32_t node);
   bool LeadsToStart(uint32_t node) const;
   void GoOn(uint32_t node);
+  bool LeadsBackTo(uint32_t loop, uint32_t node) const;
+  void ArriveBack();
+  void ArriveBackAtEnds();
   void Arrive(uint32_t to, uint32_t label);
   void Enqueue(uint32_t node);
   uint32_t Take();
@@ -38,7 +42,7 @@ class Meetings {
   std::vector<std::vector<uint32_t>> frontier_;
   std::vector<bool> leads_back_;                // what it dominates leads back to a head above it
   std::vector<std::vector<uint32_t>> latches_;  // by loop: their places in the dominator tree, ascending
-  std::vector<bool> irreducible_;               // by loop: it, or one around it
+  std::vector<bool> irreducible_;               // by loop
   // Of one question; what was touched is reset.
   uint32_t stop_ = kNoNode;
   std::vector<uint32_t> label_;  // the start, or the meeting point since, that a node is reached from
@@ -48,6 +52,8 @@ class Meetings {
   bool went_back_ = false;               // some were later
   uint32_t at_ = 0;                      // position of the node taken last
   std::vector<uint32_t> inner_;          // places of the starts in the dominator tree
+  std::vector<uint32_t> lead_back_;      // nodes of one label that lead back to heads, not looked at yet
+  uint32_t back_label_ = kNoNode;        // that label
 };
 
 }  // namespace ptx2cpu::analysis

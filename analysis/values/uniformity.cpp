@@ -177,20 +177,19 @@ class Solver {
     for (uint32_t n = 0; n < direct_[l].size(); ++n) {
       for (uint32_t to : g_.successors[direct_[l][n]]) {
         g.successors[n].push_back(to == g_.exit ? g.exit : NodeIn(l, to));
+        if (to != g_.exit && !loops_.Contains(l, to)) trip.leaves[n] = true;
       }
     }
     for (uint32_t inner : inner_[l]) {
       for (auto [from, to] : loops_.loops[inner].exits)
         g.successors[loop_node_[inner]].push_back(NodeIn(l, to));
-      if (returns_[inner] || g.successors[loop_node_[inner]].empty())
+      trip.leaves[loop_node_[inner]] = loops_.loops[inner].IsLeftWith(loops_.loops[l]);
+      if (trip.leaves[loop_node_[inner]] || returns_[inner] || g.successors[loop_node_[inner]].empty())
         g.successors[loop_node_[inner]].push_back(g.exit);
     }
     for (auto& list : g.successors) {
       std::ranges::sort(list);
       list.erase(std::unique(list.begin(), list.end()), list.end());
-    }
-    for (auto [from, to] : loops_.loops[l].exits) {
-      trip.leaves[loops_.innermost[from] == l ? trip_node_[from] : loop_node_[InnerWith(l, from)]] = true;
     }
     trip.post = PostDominators(g);
     for (auto& nodes : trip.differing) nodes.emplace(g, trip.post);
@@ -221,14 +220,28 @@ class Solver {
     }
   }
 
+  // Where its threads go that leave it. Those that leave loops around it too come with what leaves these:
+  // they are left as differently. Only of what two ways lead into are the meetings not the same then.
+  std::vector<uint32_t> TargetsOf(uint32_t l) const {
+    const Loop& loop = loops_.loops[l];
+    std::vector<uint32_t> targets;
+    if (!meetings_.IsIrreducible(l)) {
+      for (auto [from, to] : loop.exits) targets.push_back(to);
+      return targets;
+    }
+    for (uint32_t from : loop.blocks) {
+      for (uint32_t to : g_.successors[from]) {
+        if (to != g_.exit && !loops_.Contains(l, to)) targets.push_back(to);
+      }
+    }
+    return targets;
+  }
+
   // Where threads leave a loop in different trips, what they carry out differs, and so does where they go.
   void Leave(uint32_t l, Uniformity leaving) {
     const Loop& loop = loops_.loops[l];
-    std::vector<uint32_t> targets;
-    for (auto [from, to] : loop.exits) {
-      merge_[to] = std::max(merge_[to], leaving);
-      targets.push_back(to);
-    }
+    std::vector<uint32_t> targets = TargetsOf(l);
+    for (uint32_t to : targets) merge_[to] = std::max(merge_[to], leaving);
     std::ranges::sort(targets);
     targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
     for (uint32_t join : meetings_.Of(targets, loop.header)) merge_[join] = std::max(merge_[join], leaving);

@@ -51,8 +51,8 @@ std::vector<bool> LeftApart(const ir::Function& f, const analysis::UniformityRes
   for (const analysis::Loop& loop : forest.loops) {
     const auto first = static_cast<size_t>(loop.blocks.data() - forest.blocks.data());
     const Sums &from = before[first], &to = before[first + loop.blocks.size()];
-    const bool leaves = loop.exits.size() == 1 ? to.ending != from.ending || parts(loop.exits[0].first)
-                                               : to.parting != from.parting;
+    const bool leaves = loop.exit_count == 1 ? to.ending != from.ending || parts(loop.only_exit.first)
+                                             : to.parting != from.parting;
     // Where all of a level wait for each other, they come and leave together.
     apart.push_back(leaves && to.waiting == from.waiting);
   }

@@ -90,8 +90,8 @@ class Interchanger {
  private:
   // -- which loops --
   std::optional<ThreadLoop> Match(const analysis::Loop& loop) {
-    if (loop.irreducible || loop.latches.size() != 1 || loop.exits.size() != 1) return std::nullopt;
-    if (loop.exits[0].first != loop.latches[0]) return std::nullopt;
+    if (loop.irreducible || loop.latches.size() != 1 || loop.only_exit.first != loop.latches[0])
+      return std::nullopt;
     ThreadLoop match;
     match.header = {loop.header};
     match.latch = {loop.latches[0]};
@@ -106,8 +106,9 @@ class Interchanger {
         if (!MayRun(f_.at_inst(id))) return std::nullopt;
         ++instructions_;
       }
+      if (instructions_ > kMaxInColumns) return std::nullopt;
     }
-    if (instructions_ > kMaxInColumns || !FindEntering(match)) return std::nullopt;
+    if (!FindEntering(match)) return std::nullopt;
     for (size_t n = 0; n < f_.at_block(match.header).params.size(); ++n)
       match.steps.push_back(StepsOf(match, n));
     return match;

@@ -69,8 +69,8 @@ class Repeater {
 
  private:
   std::optional<ShortLoop> Match(const analysis::Loop& loop) {
-    if (loop.irreducible || loop.latches.size() != 1 || loop.exits.size() != 1) return std::nullopt;
-    if (loop.exits[0].first != loop.latches[0]) return std::nullopt;
+    if (loop.irreducible || loop.latches.size() != 1 || loop.only_exit.first != loop.latches[0])
+      return std::nullopt;
     ShortLoop match;
     match.header = {loop.header};
     match.latch = {loop.latches[0]};
@@ -81,7 +81,8 @@ class Repeater {
       match.blocks.push_back({block});
       match.instructions += f_.at_block({block}).insts.size();
       if (!std::ranges::all_of(f_.at_block({block}).insts,
-                               [&](InstId id) { return MayCopy(f_.at_inst(id)); }))
+                               [&](InstId id) { return MayCopy(f_.at_inst(id)); }) ||
+          match.instructions > kMaxInstructions)
         return std::nullopt;
     }
     FindTrips(match);

@@ -139,6 +139,10 @@ TEST_CASE("loops nest, and those with two entries are recognised", "[analysis]")
     CHECK(forest.innermost[graph['b']] == 0);
     CHECK(forest.innermost[graph['e']] == kNoNode);
     CHECK(forest.loops[0].exits.size() == 2);
+    CHECK(forest.loops[0].exit_count == 2);
+    CHECK(forest.loops[1].exits.size() == 1);
+    CHECK(forest.loops[1].exit_count == 2);
+    CHECK(forest.loops[1].IsLeftWith(forest.loops[0]));
     CHECK_FALSE(forest.loops[0].irreducible);
   }
   SECTION("a block that branches to itself") {
@@ -154,6 +158,10 @@ TEST_CASE("loops nest, and those with two entries are recognised", "[analysis]")
     CHECK(forest.loops[0].irreducible);
     CHECK(forest.loops[0].blocks.size() == 2);
   }
+}
+
+static bool Leaves(const LoopForest& forest, uint32_t loop, std::pair<uint32_t, uint32_t> edge) {
+  return forest.Contains(loop, edge.first) && !forest.Contains(loop, edge.second);
 }
 
 TEST_CASE("loops agree with the definition on random graphs", "[analysis]") {
@@ -177,17 +185,27 @@ TEST_CASE("loops agree with the definition on random graphs", "[analysis]") {
     const LoopForest forest = Loops(g);
     for (uint32_t l = 0; l < forest.loops.size(); ++l) {
       const Loop& loop = forest.loops[l];
+      std::vector<std::pair<uint32_t, uint32_t>> exits;
       found.insert({loop.header, loop.depth, loop.irreducible, {loop.blocks.begin(), loop.blocks.end()}});
       wrong += loop.blocks.front() != loop.header;
       wrong += loop.parent != kNoNode && !(loop.parent < l && l < forest.loops[loop.parent].last);
       for (const uint32_t node : g.order) {
         wrong += forest.Contains(l, node) != (std::ranges::find(loop.blocks, node) != loop.blocks.end());
         for (const uint32_t to : g.successors[node]) {
-          const bool exit = forest.Contains(l, node) && !forest.Contains(l, to) && to != g.exit;
-          wrong += exit != (std::ranges::find(loop.exits, std::pair{node, to}) != loop.exits.end());
+          const std::pair edge{node, to};
+          const bool exit = Leaves(forest, l, edge) && to != g.exit;
+          const bool around = loop.parent != kNoNode && Leaves(forest, loop.parent, edge);
+          wrong += (exit && !around) != (std::ranges::find(loop.exits, edge) != loop.exits.end());
+          if (exit) exits.push_back(edge);
           const bool latch = to == loop.header && forest.Contains(l, node);
           if (latch) wrong += std::ranges::find(loop.latches, node) == loop.latches.end();
         }
+      }
+      wrong += loop.exit_count != exits.size();
+      wrong += loop.only_exit != (exits.size() == 1 ? exits[0] : std::pair{kNoNode, kNoNode});
+      for (uint32_t around = loop.parent; around != kNoNode; around = forest.loops[around].parent) {
+        wrong += loop.IsLeftWith(forest.loops[around]) !=
+                 std::ranges::any_of(exits, [&](const auto& edge) { return Leaves(forest, around, edge); });
       }
       irreducible += loop.irreducible;
       nested += loop.depth > 1;
