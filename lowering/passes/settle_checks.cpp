@@ -13,7 +13,9 @@
 //
 // The third operand has a bit for each word of the parameters that an address of an access which could race
 // with this one may come from. The runtime compares: an access of an allocation that none of these words
-// points into needs no record of who made it. Not done where such an address may come from elsewhere.
+// points into needs no record of who made it. Not done where such an address may come from elsewhere: each
+// must be a pointer that was a parameter, plus integers; what is put together from loaded parts, or else is
+// no such sum, may be any address.
 //
 // Of warp operations that follow each other without an access in between only the first is announced.
 #include <algorithm>
@@ -41,38 +43,53 @@ bool IsReal(uint32_t form) {
   return space == PTX2CPU_SPACE_REAL || space == PTX2CPU_SPACE_GLOBAL;
 }
 
-// For each value the words of the parameters that it may be computed from, as far as they are 64 bits wide.
+// For each value the words of the parameters that it may be computed from, as far as they are 64 bits wide,
+// and whether it is surely one of them, or the address of a variable, plus integers.
 class Origins {
  public:
-  explicit Origins(const ir::Function& f) : f_(f), words_(f.values.size()) {
+  explicit Origins(const ir::Function& f) : f_(f), words_(f.values.size()), is_other_(f.values.size()) {
     const auto order = ir::ReversePostOrder(f);
     for (bool changed = true; changed;) {
       changed = false;
       for (ir::BlockId block : order) {
         for (ir::InstId id : f.at_block(block).insts) changed |= Visit(f.at_inst(id));
         for (const ir::Edge& edge : f.successors(block)) {
-          for (size_t n = 0; n < edge.args.size(); ++n)
-            changed |= Join(f.at_block(edge.to).params[n], words_[edge.args[n].index]);
+          for (size_t n = 0; n < edge.args.size(); ++n) {
+            const ValueId given = edge.args[n];
+            changed |= Join(f.at_block(edge.to).params[n], words_[given.index], is_other_[given.index]);
+          }
         }
       }
     }
   }
 
-  uint64_t Of(ValueId value) const { return words_[value.index]; }
+  uint64_t OfAddress(ValueId value) const { return is_other_[value.index] ? kAnywhere : words_[value.index]; }
 
  private:
-  bool Join(ValueId value, uint64_t words) {
+  bool Join(ValueId value, uint64_t words, bool is_other) {
     const uint64_t before = words_[value.index];
+    const bool was_other = is_other_[value.index];
     words_[value.index] |= words;
-    return words_[value.index] != before;
+    is_other_[value.index] = was_other || is_other;
+    return words_[value.index] != before || is_other_[value.index] != was_other;
   }
 
   bool Visit(const ir::Inst& inst) {
     if (inst.results.empty()) return false;
     const uint64_t words = WordsOf(inst);
+    const bool is_other = !IsPointer(inst);
     bool changed = false;
-    for (ValueId result : inst.results) changed |= Join(result, words);
+    for (ValueId result : inst.results) changed |= Join(result, words, is_other);
     return changed;
+  }
+
+  const ir::Inst* DefOf(ValueId value) const {
+    const ir::InstId def = f_.at_value(value).def;
+    return def.valid() ? &f_.at_inst(def) : nullptr;
+  }
+  std::optional<uint64_t> NumberOf(ValueId value) const {
+    const ir::Inst* inst = DefOf(value);
+    return inst != nullptr && inst->op == Opcode::kConst ? std::optional(inst->attrs.bits) : std::nullopt;
   }
 
   // An integer of less than 64 bits that was loaded is an index or a size; two of them may be an address.
@@ -83,10 +100,69 @@ class Origins {
     if (inst.op == Opcode::kParamBase || inst.op == Opcode::kFunctionAddress) return 0;
     const ir::Effect effect = ir::Info(inst.op).effect;
     if (effect != ir::Effect::kPure && effect != ir::Effect::kCollective) return is_long ? kAnywhere : 0;
-    if (inst.op == Opcode::kPack && is_long) return kAnywhere;
+    if (is_long && PutsTogether(inst)) return kAnywhere;
+    if (const ir::Inst* extended = ShiftBefore(inst)) return words_[extended->operands[0].index];
     uint64_t words = 0;
     for (ValueId operand : inst.operands) words |= words_[operand.index];
     return words;
+  }
+
+  // The shift to the left that this one to the right takes back, which extends a sign or clears upper bits.
+  const ir::Inst* ShiftBefore(const ir::Inst& inst) const {
+    if (inst.op != Opcode::kShrS && inst.op != Opcode::kShrU) return nullptr;
+    const ir::Inst* before = DefOf(inst.operands[0]);
+    const auto places = NumberOf(inst.operands[1]);
+    return before != nullptr && before->op == Opcode::kShl && places && *places >= 24 ? before : nullptr;
+  }
+
+  // Whether parts of a word may become the upper half of a longer one.
+  bool PutsTogether(const ir::Inst& inst) const {
+    if (inst.op == Opcode::kPack || inst.op == Opcode::kBfi) return true;
+    if (inst.op == Opcode::kMul) {
+      constexpr uint64_t kHalf = uint64_t{1} << 32;
+      const auto is_half = [&](ValueId value) {
+        const auto number = NumberOf(value);
+        return number && *number >= kHalf && *number < ~uint64_t{0} - kHalf;
+      };
+      return std::ranges::any_of(inst.operands, is_half);
+    }
+    if (inst.op != Opcode::kShl || NumberOf(inst.operands[0])) return false;
+    const auto places = NumberOf(inst.operands[1]);
+    return !places || *places >= 32;
+  }
+
+  // Of what may be an address: whether it is a pointer plus integers, where its operands are such or
+  // integers.
+  bool IsPointer(const ir::Inst& inst) const {
+    const auto is = [&](size_t n) { return !is_other_[inst.operands[n].index]; };
+    switch (inst.op) {
+      case Opcode::kLoad:
+      case Opcode::kSymbol:
+      case Opcode::kParamBase:
+      case Opcode::kFunctionAddress:
+      case Opcode::kUndef:
+        return true;  // of loads WordsOf decides
+      case Opcode::kToGeneric:
+      case Opcode::kFromGeneric:
+        return inst.attrs.space != Space::kGlobal || is(0);
+      case Opcode::kAdd:
+      case Opcode::kAnd:
+      case Opcode::kOr:
+      case Opcode::kXor:
+        return is(0) || is(1);
+      case Opcode::kSub:
+      case Opcode::kBitcast:
+        return is(0);
+      case Opcode::kSelect:
+        return is(1) && is(2);
+      case Opcode::kMinS:
+      case Opcode::kMinU:
+      case Opcode::kMaxS:
+      case Opcode::kMaxU:
+        return is(0) && is(1);
+      default:
+        return false;
+    }
   }
 
   uint64_t OfParameter(const ir::Inst& load) const {
@@ -97,6 +173,7 @@ class Origins {
 
   const ir::Function& f_;
   std::vector<uint64_t> words_;
+  std::vector<bool> is_other_;  // not surely a pointer
 };
 
 // Of shared memory: those that meet no access of another thread in the intervals they are in.
@@ -160,7 +237,8 @@ class RealAccesses {
       is_followed_ &= IsFollowed(inst);
       orders_ |= Orders(inst);
       if (inst.op != Opcode::kCheckAccess || !IsReal(inst.attrs.index)) continue;
-      RealAccess access{{n}, inst.attrs.index, origins.Of(inst.operands[0]), BytesOf(inst), std::nullopt};
+      RealAccess access{
+          {n}, inst.attrs.index, origins.OfAddress(inst.operands[0]), BytesOf(inst), std::nullopt};
       if (access.bytes != 0) access.element = analysis::GridElementAt(f, inst.operands[0], launch);
       all_.push_back(access);
     }

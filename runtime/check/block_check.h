@@ -112,8 +112,10 @@ class BlockCheck {
   Lines shared_;
   uint64_t begun_ = 0;  // blocks
   struct Written {
+    void Add(uint64_t pointer);
     uint64_t words = 0;
-    std::vector<MemoryRange> ranges;  // what these words of the parameters point into
+    std::vector<MemoryRange> ranges = {};  // what these words of the parameters point into
+    bool anywhere = false;                 // or elsewhere
   };
   std::vector<Written> written_;
   struct AtBarrier {

@@ -39,6 +39,18 @@ bool BlockCheck::IsSettled(uint32_t form) {
   return PTX2CPU_SPACE_OF_ACCESS(form) == PTX2CPU_SPACE_SHARED && (form & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0;
 }
 
+// Programs walk down from a pointer to an array's end, and count elements from 1. A number that may be an
+// address, and is near no allocation, says nothing.
+void BlockCheck::Written::Add(uint64_t pointer) {
+  constexpr uint64_t kMaxElement = 16, kNumbers = uint64_t{1} << 32;
+  bool near = false;
+  for (const uint64_t address : {pointer, pointer - 1, pointer + kMaxElement}) {
+    ranges.push_back(AllocationOf(address));
+    near |= ranges.back().bytes != 0;
+  }
+  anywhere |= !near && pointer >= kNumbers;
+}
+
 // Whether the accesses that this one could race with are all in other allocations: nothing writes to what
 // this one reads, or only atomics access it, or each thread has an element of its own.
 bool BlockCheck::IsUnwritten(const ptx2cpu_block& block, const Target& target, uint32_t form,
@@ -59,11 +71,10 @@ bool BlockCheck::IsUnwritten(const ptx2cpu_block& block, const Target& target, u
       uint64_t pointer = 0;
       if (word * 8 + 8 > launch_->parameter_bytes) continue;
       std::memcpy(&pointer, block.params + word * 8, 8);
-      known->ranges.push_back(AllocationOf(pointer));
-      known->ranges.push_back(AllocationOf(pointer - 1));  // a pointer to the end is walked down from
+      known->Add(pointer);
     }
   }
-  return std::ranges::none_of(known->ranges, [&](const MemoryRange& other) {
+  return !known->anywhere && std::ranges::none_of(known->ranges, [&](const MemoryRange& other) {
     return range.base < other.base + other.bytes && other.base < range.base + range.bytes;
   });
 }

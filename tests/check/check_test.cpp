@@ -128,6 +128,8 @@ std::vector<check::Finding> Run(const Program& program, const Planted& planted) 
   std::memcpy(parameters.data(), &buffer, sizeof buffer);
   if (const std::byte* const end = buffer + planted.launch.bytes; planted.name.ends_with("_from_end"))
     std::memcpy(parameters.data() + sizeof buffer, &end, sizeof end);
+  if (const std::byte* const before = buffer - 4; planted.name.ends_with("_one_based"))
+    std::memcpy(parameters.data() + sizeof buffer, &before, sizeof before);
   const Status status = kernel->LaunchPacked(shape, parameters);
   if (!status && !planted.faulty) FAIL(status.error().Render());
   return check::Findings::Get().All();
