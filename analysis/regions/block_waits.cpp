@@ -7,7 +7,7 @@
 #include "analysis/graph/control_dependence.h"
 #include "analysis/regions/spin_loops.h"
 #include "analysis/values/uniformity.h"
-#include "ir/mbarrier.h"
+#include "runtime/abi/mbarrier.h"
 
 namespace ptx2cpu::analysis {
 
@@ -207,20 +207,20 @@ class Finder {
     return def != nullptr && def->op == Opcode::kConst && def->attrs.bits == bits;
   }
 
-  // Whether the count of a new object (ir/mbarrier.h) divides the number of threads; none where the word is
-  // not one.
+  // Whether the count of a new object (runtime/abi/mbarrier.h) divides the number of threads; none where the
+  // word is not one.
   std::optional<bool> CountDivides(ValueId word) const {
     const ir::Inst* def = Def(word);
     if (def == nullptr) return {};
     if (def->op == Opcode::kConst) {
-      const uint64_t count = def->attrs.bits & ir::mbarrier::kCountMask;
-      if (count == 0 || def->attrs.bits != (count | count << ir::mbarrier::kExpectedShift)) return {};
+      const uint64_t count = def->attrs.bits & mbarrier::kCountMask;
+      if (count == 0 || def->attrs.bits != (count | count << mbarrier::kExpectedShift)) return {};
       return Divides(count);
     }
     if (def->op != Opcode::kOr) return {};
     const ir::Inst* upper = Def(def->operands[1]);
     if (upper == nullptr || upper->op != Opcode::kShl ||
-        !IsConst(upper->operands[1], ir::mbarrier::kExpectedShift))
+        !IsConst(upper->operands[1], mbarrier::kExpectedShift))
       return {};
     const ValueId count = Narrow(def->operands[0]);
     if (!SameValue(count, Narrow(upper->operands[0]), kDepth)) return {};
@@ -233,7 +233,7 @@ class Finder {
   // Without masks and extensions that a count in its range does not need.
   ValueId Narrow(ValueId value) const {
     for (const ir::Inst* def = Def(value); def != nullptr; def = Def(value)) {
-      const bool masks = def->op == Opcode::kAnd && IsConst(def->operands[1], ir::mbarrier::kCountMask);
+      const bool masks = def->op == Opcode::kAnd && IsConst(def->operands[1], mbarrier::kCountMask);
       if (!masks && def->op != Opcode::kZext && def->op != Opcode::kTrunc) break;
       value = def->operands[0];
     }

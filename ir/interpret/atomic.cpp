@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ir/interpret/machine.h"
-#include "ir/mbarrier.h"
+#include "runtime/abi/mbarrier.h"
 
 namespace ptx2cpu::ir::interpret {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ir/interpret/machine.h"
-#include "ir/mbarrier.h"
+#include "runtime/abi/mbarrier.h"
 
 namespace ptx2cpu::ir::interpret {
 

@@ -60,21 +60,39 @@ uint32_t OrderWord(const ir::Inst& inst) {
 
 uint32_t WordBytes(Type type) { return static_cast<uint32_t>(ir::Bytes(type)) << PTX2CPU_ACCESS_WORD_SHIFT; }
 
+// Steps of synchronisation that translation has noted for checks.
+void RemoveNotes(ir::Function& f) {
+  for (ir::Block& block : f.blocks) {
+    const std::vector<ir::InstId> insts = block.insts;
+    for (const ir::InstId id : insts) {
+      if (f.at_inst(id).op == Opcode::kCheckSync) ir::Remove(f, id);
+    }
+  }
+}
+
 class CheckInserter {
  public:
   CheckInserter(const ir::Module& module, uint32_t kinds) : module_(module), kinds_(kinds) {
     lockstep_ = module.sm < kLockstepBefore ? PTX2CPU_ACCESS_LOCKSTEP : 0;
     only_bounds_ =
         (kinds & (PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_INIT)) == 0 ? PTX2CPU_ACCESS_BOUNDS_ONLY : 0;
+    has_bulk_copies_ = std::ranges::any_of(module.functions, [](const ir::Function& f) {
+      return std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+        return inst.op == Opcode::kCopyBulk || inst.op == Opcode::kReduceBulk;
+      });
+    });
   }
 
   void Instrument(ir::Function& f) {
     f_ = &f;
+    if (!Races()) RemoveNotes(f);
+    const bool keeps = f.is_kernel && Races() && has_bulk_copies_;
     if ((kinds_ & PTX2CPU_CHECKS_MEMORY) != 0) variables_ = analysis::AnalyzeAddressVariables(f);
     for (uint32_t b = 0; b < f.blocks.size(); ++b) {
       block_ = {b};
       const std::vector<ir::InstId> insts = std::move(f.blocks[b].insts);
       f.blocks[b].insts.clear();
+      if (b == 0 && keeps) Sync(PTX2CPU_SYNC_KEEP, {}, {});
       for (const ir::InstId id : insts) {
         const ir::Inst inst = f.at_inst(id);  // a copy: the vector grows
         at_ = inst.at;
@@ -86,6 +104,7 @@ class CheckInserter {
   }
 
  private:
+  bool Races() const { return (kinds_ & PTX2CPU_CHECKS_RACE) != 0; }
   bool Synchronises() const { return (kinds_ & (PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_SYNC)) != 0; }
   bool Accesses() const {
     return (kinds_ & (PTX2CPU_CHECKS_MEMORY | PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_INIT)) != 0;
@@ -112,13 +131,21 @@ class CheckInserter {
     if (inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas) CheckAtomic(inst);
     if (inst.op == Opcode::kMatrixLoad || inst.op == Opcode::kMatrixStore) CheckRows(inst);
     if (inst.op == Opcode::kCopyAsync) {
-      Access(inst.operands[1], PTX2CPU_ACCESS_READS, inst.operands[3]);
-      Access(inst.operands[0], PTX2CPU_ACCESS_WRITES | SpaceWord(ir::Space::kShared), inst.operands[2]);
+      Access(inst.operands[1], PTX2CPU_ACCESS_READS | PTX2CPU_ACCESS_ASYNC, inst.operands[3]);
+      Access(inst.operands[0], PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_ASYNC | SpaceWord(ir::Space::kShared),
+             inst.operands[2]);
     }
-    if (inst.op == Opcode::kCopyBulk || inst.op == Opcode::kReduceBulk) {
-      Access(inst.operands[1], PTX2CPU_ACCESS_READS | PTX2CPU_ACCESS_ASYNC, inst.operands.back());
-      Access(inst.operands[0], PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_ASYNC, inst.operands[2]);
-    }
+    if (inst.op == Opcode::kCopyBulk || inst.op == Opcode::kReduceBulk) CheckBulk(inst);
+  }
+  // What has no source, st.bulk, is no copy: it only fills.
+  void CheckBulk(const ir::Inst& inst) {
+    constexpr uint32_t kCopy = PTX2CPU_ACCESS_ASYNC | PTX2CPU_ACCESS_BULK;
+    if (NumberOf(inst.operands.back()) == 0)
+      return Access(inst.operands[0], PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_BULK, inst.operands[2]);
+    const bool reduces = inst.op == Opcode::kReduceBulk;
+    Access(inst.operands[1], PTX2CPU_ACCESS_READS | kCopy, inst.operands.back());
+    Access(inst.operands[0], PTX2CPU_ACCESS_WRITES | kCopy | (reduces ? PTX2CPU_ACCESS_STRONG : 0),
+           inst.operands[2]);
   }
   void CheckPlain(const ir::Inst& inst) {
     if (inst.attrs.space == ir::Space::kParam) return CheckParameter(inst);
@@ -142,10 +169,13 @@ class CheckInserter {
            Word(static_cast<uint32_t>(bytes)));
   }
   void CheckAtomic(const ir::Inst& inst) {
+    const bool is_object =
+        inst.op == Opcode::kAtomic && inst.attrs.atomic == ir::AtomicOp::kMbarrier && Races();
     Access(inst.operands[0],
-           PTX2CPU_ACCESS_READS | PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_STRONG | WordBytes(inst.type) |
-               SpaceWord(inst.attrs.space) | OrderWord(inst),
-           Word(static_cast<uint32_t>(ir::Bytes(inst.type))));
+           (is_object ? PTX2CPU_ACCESS_MBARRIER : 0) | PTX2CPU_ACCESS_READS | PTX2CPU_ACCESS_WRITES |
+               PTX2CPU_ACCESS_STRONG | WordBytes(inst.type) | SpaceWord(inst.attrs.space) | OrderWord(inst),
+           Word(static_cast<uint32_t>(ir::Bytes(inst.type))),
+           is_object ? NumberOf(inst.operands[1]) : std::nullopt);
   }
   // Lanes 0 to 8 n - 1 have the addresses of the rows of n matrices, 16 bytes each.
   void CheckRows(const ir::Inst& inst) {
@@ -172,12 +202,29 @@ class CheckInserter {
 
   ValueId Word(uint32_t bits) { return ir::Builder{*f_, block_, at_}.Const(Type::kI32, bits); }
   ValueId Long(uint64_t bits) { return ir::Builder{*f_, block_, at_}.Const(Type::kI64, bits); }
-  void Access(ValueId address, uint32_t form, ValueId bytes) {
+  // The integer that a value is computed to from constants.
+  std::optional<uint64_t> NumberOf(ValueId value) const {
+    const ir::InstId def = f_->at_value(value).def;
+    if (!def.valid()) return {};
+    const ir::Inst& inst = f_->at_inst(def);
+    if (inst.op == Opcode::kConst) return inst.attrs.bits;
+    if (inst.operands.empty()) return {};
+    const auto a = NumberOf(inst.operands[0]);
+    if (inst.op == Opcode::kZext) return a;
+    if (!a || inst.operands.size() != 2) return {};
+    const auto b = NumberOf(inst.operands[1]);
+    if (!b) return {};
+    if (inst.op == Opcode::kAnd) return *a & *b;
+    if (inst.op == Opcode::kOr) return *a | *b;
+    return inst.op == Opcode::kShl && *b < 64 ? std::optional(*a << *b) : std::nullopt;
+  }
+  void Access(ValueId address, uint32_t form, ValueId bytes, std::optional<uint64_t> change = {}) {
     ir::Attrs attrs;
     attrs.index = form | lockstep_ | only_bounds_;
     const auto [base, extent] = VariableOf(address, PTX2CPU_SPACE_OF_ACCESS(form), bytes);
     ir::Builder{*f_, block_, at_}.Make(Opcode::kCheckAccess, Type::kVoid,
-                                       {address, bytes, Long(~uint64_t{0}), base, extent}, attrs);
+                                       {address, bytes, Long(change.value_or(~uint64_t{0})), base, extent},
+                                       attrs);
   }
 
   // The variable that the address was computed from, as where it begins and its bytes; 0 bytes: not known, of
@@ -221,6 +268,7 @@ class CheckInserter {
   const ir::Module& module_;
   const uint32_t kinds_;
   uint32_t lockstep_ = 0, only_bounds_ = 0;
+  bool has_bulk_copies_ = false;
   ir::Function* f_ = nullptr;
   std::vector<std::optional<analysis::VariableRef>> variables_;  // of values before checks; empty: not asked
   ir::BlockId block_;
@@ -230,7 +278,10 @@ class CheckInserter {
 }  // namespace
 
 Status InsertChecks(ir::Module& module, const PassOptions& options) {
-  if (options.checks == 0) return {};
+  if (options.checks == 0) {
+    for (ir::Function& f : module.functions) RemoveNotes(f);
+    return {};
+  }
   CheckInserter inserter(module, options.checks);
   for (ir::Function& f : module.functions) {
     if (!f.is_declaration) inserter.Instrument(f);

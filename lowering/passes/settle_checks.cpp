@@ -183,6 +183,12 @@ std::vector<ir::InstId> ApartInShared(const ir::Module& module, const ir::Functi
   const Effects effects(module, f, launch, Effects::Of::kChecks);
   const analysis::BarrierIntervals intervals(module, f, effects);
   std::vector<ir::InstId> apart;
+  // No barrier waits for a copy.
+  const bool copies = std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+    return inst.block.valid() && inst.op == Opcode::kCheckAccess &&
+           (inst.attrs.index & PTX2CPU_ACCESS_ASYNC) != 0;
+  });
+  if (copies) return apart;
   if (!intervals.known() || !intervals.AllTogether()) return apart;
   for (uint32_t s = 0; s < intervals.stretches().size(); ++s) {
     for (const uint32_t e : intervals.stretches()[s].effects) {
@@ -222,8 +228,8 @@ struct RealAccess {
 
   bool Is(uint32_t what) const { return (form & what) != 0; }
   bool IsPlainRead() const {
-    return !Is(PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC |
-               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES);
+    return !Is(PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_RELEASES |
+               PTX2CPU_ACCESS_ACQUIRES);
   }
 };
 

@@ -5,6 +5,7 @@
 #include "ptx-parser/translate/mbarrier.h"
 #include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/rows.h"
+#include "runtime/abi/check.h"
 
 namespace ptx2cpu::ptx::rows {
 
@@ -59,7 +60,14 @@ void cp_async(Emitter& e) {
   e.b.Make(Opcode::kCopyAsync, Type::kVoid, {to.address, from.address, size, source_size});
 }
 
-void cp_async_group(Emitter&) {}
+// The groups of one kind of copies: commit_group, wait_group N, wait_all.
+static void Group(Emitter& e, uint32_t kind) {
+  if (e.Has("commit_group")) return NoteSync(e, PTX2CPU_SYNC_COPY_COMMIT, kind);
+  const uint32_t groups = e.Has("wait_all") ? PTX2CPU_SYNC_ALL_COPIES : static_cast<uint32_t>(e.Immediate(0).value_or(0));
+  NoteSync(e, PTX2CPU_SYNC_COPY_WAIT, e.Has("read") ? kind | PTX2CPU_COPY_ONLY_READS : kind, groups);
+}
+
+void cp_async_group(Emitter& e) { Group(e, PTX2CPU_COPY_OF_THREAD); }
 
 // -- bulk copies --
 
@@ -89,6 +97,7 @@ void cp_async_bulk(Emitter& e) {
            {.align = kBulkAlign});
   if (e.Has("bulk_group")) return;
   const Space space = e.Has("shared::cluster") ? Space::kSharedCluster : Space::kShared;
+  NoteSync(e, PTX2CPU_SYNC_COPY_ARRIVE, PTX2CPU_COPY_BULK);
   CompleteBytes(e, e.WritableAddress(3, space), copy.bytes);
 }
 
@@ -116,7 +125,7 @@ void cp_async_bulk_multicast(Emitter& e) {
            {OffsetInWindow(e, 0), from.address, e.Read(2, Type::kI32), OffsetInWindow(e, 3), mask});
 }
 
-void cp_async_bulk_group(Emitter&) {}
+void cp_async_bulk_group(Emitter& e) { Group(e, PTX2CPU_COPY_BULK); }
 void cp_async_bulk_prefetch(Emitter& e) { static_cast<void>(e.Address(0, Space::kGlobal)); }
 
 // Additions of f32 keep subnormal numbers, as an H200 does; the manual states that they are flushed.
@@ -125,7 +134,9 @@ void cp_reduce_async_bulk(Emitter& e) {
   const Type type = WholeType(e.type());
   ir::Attrs attrs{.atomic = AtomicOperation(e), .order = ir::MemoryOrder::kRelaxed, .scope = ir::Scope::kGpu};
   e.b.Make(Opcode::kReduceBulk, type, {copy.to, copy.from, copy.bytes}, attrs);
-  if (!e.Has("bulk_group")) CompleteBytes(e, e.WritableAddress(3, Space::kSharedCluster), copy.bytes);
+  if (e.Has("bulk_group")) return;
+  NoteSync(e, PTX2CPU_SYNC_COPY_ARRIVE, PTX2CPU_COPY_BULK);
+  CompleteBytes(e, e.WritableAddress(3, Space::kSharedCluster), copy.bytes);
 }
 
 // -- single values --

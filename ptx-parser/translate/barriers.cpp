@@ -1,7 +1,9 @@
 // 9.7.13.1 to 9.7.13.4: barriers and fences.
 #include "ptx-parser/translate/elementwise.h"
+#include "ptx-parser/translate/mbarrier.h"
 #include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/rows.h"
+#include "runtime/abi/check.h"
 
 namespace ptx2cpu::ptx::rows {
 
@@ -62,6 +64,7 @@ void fence(Emitter& e) {
 // thread.
 void fence_proxy(Emitter& e) {
   e.b.Make(Opcode::kFence, Type::kVoid, {}, {.order = MemoryOrder::kAcqRel, .scope = Scope::kCta});
+  if (e.Has("async")) NoteSync(e, PTX2CPU_SYNC_PROXY_FENCE);
 }
 
 }  // namespace ptx2cpu::ptx::rows

@@ -1,12 +1,13 @@
-// 9.7.13.15: mbarrier. An object is 64 bits of shared memory (ir/mbarrier.h); every operation that changes it
-// is one atomic, so no other thread sees it half done. Nothing blocks: try_wait returns at once whether the
-// phase is complete.
-#include "ir/mbarrier.h"
+// 9.7.13.15: mbarrier. An object is 64 bits of shared memory (runtime/abi/mbarrier.h); every operation that
+// changes it is one atomic, so no other thread sees it half done. Nothing blocks: try_wait returns at once
+// whether the phase is complete.
+#include "runtime/abi/mbarrier.h"
 
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/mbarrier.h"
 #include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/rows.h"
+#include "runtime/abi/check.h"
 
 namespace ptx2cpu::ptx::rows {
 
@@ -14,7 +15,7 @@ using ir::MemoryOrder;
 using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
-namespace object = ir::mbarrier;
+namespace object = ptx2cpu::mbarrier;
 
 namespace {
 
@@ -90,20 +91,26 @@ void Transactions(Emitter& e) {
   Change(e, place, Field(e, bytes, object::kBytesShift, object::kBytesMask), false);
 }
 
+ValueId LoadObject(Emitter& e, const Place& place) {
+  return e.b.Load(Type::kI64, place.space, place.address, AttrsOf(e, place.space, MemoryOrder::kAcquire));
+}
+
 // The phase that a token or a parity names is complete when the object is in another one.
 void Test(Emitter& e) {
   Place place = ObjectAddress(e, 1);
-  ValueId now =
-      e.b.Load(Type::kI64, place.space, place.address, AttrsOf(e, place.space, MemoryOrder::kAcquire));
-  if (e.Has("parity")) {
-    ValueId shift = e.Const(Type::kI32, object::kPhaseShift);
-    ValueId phase =
-        e.b.Convert(Opcode::kTrunc, Type::kI32, e.b.Binary(Opcode::kShrU, Type::kI64, now, shift));
-    ValueId parity = e.b.Binary(Opcode::kAnd, Type::kI32, e.Read(2, Type::kI32), e.Const(Type::kI32, 1));
-    return e.Write(0, e.b.Icmp(ir::Compare::kNe, phase, parity));
+  const ValueId one = e.Const(Type::kI32, 1), shift = e.Const(Type::kI32, object::kPhaseShift);
+  const auto phase_of = [&](ValueId word) {
+    return e.b.Convert(Opcode::kTrunc, Type::kI32, e.b.Binary(Opcode::kShrU, Type::kI64, word, shift));
+  };
+  if (!e.Has("parity")) {
+    const ValueId token = e.Read(2, Type::kI64);
+    NoteSync(e, PTX2CPU_SYNC_TEST_PHASE, phase_of(token));
+    const ValueId differs = e.b.Binary(Opcode::kXor, Type::kI64, LoadObject(e, place), token);
+    return e.Write(0, e.b.Icmp(ir::Compare::kSlt, differs, e.Const(Type::kI64, 0)));
   }
-  ValueId differs = e.b.Binary(Opcode::kXor, Type::kI64, now, e.Read(2, Type::kI64));
-  e.Write(0, e.b.Icmp(ir::Compare::kSlt, differs, e.Const(Type::kI64, 0)));
+  const ValueId parity = e.b.Binary(Opcode::kAnd, Type::kI32, e.Read(2, Type::kI32), one);
+  NoteSync(e, PTX2CPU_SYNC_TEST_PHASE, parity);
+  e.Write(0, e.b.Icmp(ir::Compare::kNe, phase_of(LoadObject(e, place)), parity));
 }
 
 void PendingCount(Emitter& e) {
@@ -120,6 +127,13 @@ void CompleteBytes(Emitter& e, const Place& place, ValueId bytes) {
   Change(e, place, Field(e, less, object::kBytesShift, object::kBytesMask), false);
 }
 
+void NoteSync(Emitter& e, uint32_t step, ValueId a, uint32_t b) {
+  e.b.Make(Opcode::kCheckSync, Type::kVoid, {a, e.Const(Type::kI32, b)}, {.index = step});
+}
+void NoteSync(Emitter& e, uint32_t step, uint32_t a, uint32_t b) {
+  NoteSync(e, step, e.Const(Type::kI32, a), b);
+}
+
 void ArriveOnce(Emitter& e, const Place& place) {
   Change(e, place, Field(e, e.Const(Type::kI32, 1), 0, object::kCountMask), false);
 }
@@ -128,6 +142,7 @@ void ArriveOnce(Emitter& e, const Place& place) {
 // .noinc the phase waits for one arrival more, which makes no difference then.
 void cp_async_mbarrier_arrive(Emitter& e) {
   Place place = AtomicAddress(e, 0);
+  NoteSync(e, PTX2CPU_SYNC_COPY_ARRIVE, PTX2CPU_COPY_OF_THREAD);
   Change(e, place, Field(e, e.Const(Type::kI32, e.Has("noinc") ? 1 : 0), 0, object::kCountMask), false);
 }
 

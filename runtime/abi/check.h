@@ -30,8 +30,10 @@ struct ptx2cpu_check_variable {
 #define PTX2CPU_CHECKS_ORDER 32u /* code for launches in other orders: lanes also yield before accesses */
 
 /* The form of an access. STRONG: atomic, volatile or relaxed, which does not race with its like. RELEASES
- * orders what the thread did before, ACQUIRES what it does after. ASYNC: a copy engine does it, so only its
- * bounds are checked. LOCKSTEP: for a device older than sm_70, whose warps run in lockstep. BOUNDS_ONLY:
+ * orders what the thread did before, ACQUIRES what it does after. ASYNC: a copy engine does it, and no thread
+ * knows that it is done before one has waited for it. BULK: that engine has a view of memory of its own, and
+ * needs no alignment that the access would. MBARRIER: a change of an mbarrier object, which the third operand
+ * has in place of words (runtime/abi/mbarrier.h; all ones: not known). LOCKSTEP: for a device older than sm_70, whose warps run in lockstep. BOUNDS_ONLY:
  * nothing else is asked of any access. */
 #define PTX2CPU_ACCESS_READS 1u
 #define PTX2CPU_ACCESS_WRITES 2u
@@ -45,6 +47,8 @@ struct ptx2cpu_check_variable {
  * elements of their own. */
 #define PTX2CPU_ACCESS_OWN_ELEMENTS (1u << 26)
 #define PTX2CPU_OWN_ELEMENTS_MAX_THREADS (1u << 24)
+#define PTX2CPU_ACCESS_MBARRIER (1u << 27)
+#define PTX2CPU_ACCESS_BULK (1u << 28)
 /* Where the address points: enum ptx2cpu_access_space. */
 #define PTX2CPU_ACCESS_SPACE_SHIFT 8
 #define PTX2CPU_SPACE_OF_ACCESS(form) ((form) >> PTX2CPU_ACCESS_SPACE_SHIFT & 15u)
@@ -74,8 +78,22 @@ enum ptx2cpu_sync_step {
   PTX2CPU_SYNC_CLUSTER_ARRIVE = 4,
   PTX2CPU_SYNC_CLUSTER_LEAVE = 5,
   PTX2CPU_SYNC_FENCE = 6,
+  /* Of asynchronous copies, whose kind is the first operand: a group ends; the thread waits until at most so
+   * many of its groups are not done (PTX2CPU_SYNC_ALL_COPIES: for all copies); its next change of an mbarrier
+   * object is one that the end of its copies makes. */
+  PTX2CPU_SYNC_COPY_COMMIT = 7,
+  PTX2CPU_SYNC_COPY_WAIT = 8,
+  PTX2CPU_SYNC_COPY_ARRIVE = 9,
+  PTX2CPU_SYNC_PROXY_FENCE = 10, /* what threads did is visible to bulk copies */
+  PTX2CPU_SYNC_TEST_PHASE = 11,  /* the thread's next load of an mbarrier object tests whether this phase is over */
+  PTX2CPU_SYNC_KEEP = 12,        /* a kernel with bulk copies: what was accessed before barriers matters */
   PTX2CPU_SYNC_STEPS
 };
+/* Kinds of asynchronous copies; of bulk copies a wait may be for their reads only. */
+#define PTX2CPU_COPY_OF_THREAD 0u
+#define PTX2CPU_COPY_BULK 1u
+#define PTX2CPU_COPY_ONLY_READS 2u
+#define PTX2CPU_SYNC_ALL_COPIES 0xffffffffu
 
 #ifdef __cplusplus
 extern "C" {

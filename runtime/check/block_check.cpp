@@ -74,7 +74,7 @@ void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& accesses) {
 
 void BlockCheck::Remember(const Accesses& accesses, const MemoryRange& range) {
   const uint32_t align = std::min(accesses.bytes, 16u);
-  const bool is_aligned = std::has_single_bit(align) && (accesses.form & PTX2CPU_ACCESS_ASYNC) == 0;
+  const bool is_aligned = std::has_single_bit(align) && (accesses.form & PTX2CPU_ACCESS_BULK) == 0;
   const int shift = is_aligned ? std::countr_zero(align) : 0;
   if (range.pitch != 0 || range.base % (uint64_t{1} << shift) != 0) return;
   ranges_[accesses.range] = {range.base, ((range.bytes - accesses.bytes) >> shift) + 1};
@@ -85,13 +85,11 @@ std::optional<MemoryRange> BlockCheck::Access(const AccessSite& site, uint64_t w
   const Target target = TargetOf(*launch_, site);
   if (Wants(PTX2CPU_CHECKS_MEMORY)) CheckBounds(site, target);
   if (!target.inside) return std::nullopt;
-  if ((site.form & PTX2CPU_ACCESS_ASYNC) == 0) {
-    if (Wants(PTX2CPU_CHECKS_INIT)) CheckInitialised(site, target);
-    if (Wants(PTX2CPU_CHECKS_RACE) && !IsSettled(site.form) &&
-        !IsUnwritten(site.block, target, site.form, written)) {
-      CheckRaces(site, target);
-      return std::nullopt;
-    }
+  if (Wants(PTX2CPU_CHECKS_INIT) && (site.form & PTX2CPU_ACCESS_ASYNC) == 0) CheckInitialised(site, target);
+  if (Wants(PTX2CPU_CHECKS_RACE) && !IsSettled(site.form) &&
+      !IsUnwritten(site.block, target, site.form, written)) {
+    CheckRaces(site, target, written);
+    return std::nullopt;
   }
   return target.holder.bytes == 0 ? std::nullopt : std::optional(target.holder);
 }
@@ -139,7 +137,7 @@ void BlockCheck::CheckBounds(const AccessSite& site, const Target& target) {
     return Report(site.block, site.thread, site.ptx_line, Error::kOutOfBounds, std::move(text));
   }
   const uint32_t align = std::min(site.bytes, 16u);
-  if ((site.form & PTX2CPU_ACCESS_ASYNC) == 0 && std::has_single_bit(align) && target.real % align != 0)
+  if ((site.form & PTX2CPU_ACCESS_BULK) == 0 && std::has_single_bit(align) && target.real % align != 0)
     Report(site.block, site.thread, site.ptx_line, Error::kMisaligned, Describe(site, target));
 }
 
@@ -215,6 +213,18 @@ void BlockCheck::Sync(const ptx2cpu_block& block, const Steps& steps) {
           [&](uint32_t thread) { clock_.Acquire(thread, reinterpret_cast<uint64_t>(block.cluster_shared)); });
     case PTX2CPU_SYNC_FENCE:
       return clock_.Fence();
+    case PTX2CPU_SYNC_COPY_COMMIT:
+      return each([&](uint32_t thread) { clock_.Commit(thread, steps.a); });
+    case PTX2CPU_SYNC_COPY_WAIT:
+      return each([&](uint32_t thread) { clock_.WaitForCopies(thread, steps.a, steps.b); });
+    case PTX2CPU_SYNC_COPY_ARRIVE:
+      return each([&](uint32_t thread) { clock_.Carry(thread, steps.a); });
+    case PTX2CPU_SYNC_TEST_PHASE:
+      return each([&](uint32_t thread) { clock_.TestPhase(thread, steps.a); });
+    case PTX2CPU_SYNC_KEEP:
+      return clock_.KeepAll();
+    case PTX2CPU_SYNC_PROXY_FENCE:
+      return each([&](uint32_t thread) { clock_.FenceProxy(thread); });
     case PTX2CPU_SYNC_STEPS:
       return;
   }

@@ -81,7 +81,7 @@ class BlockCheck {
   static bool IsSettled(uint32_t form);
   // Of the lines of shared memory. What a block did before the last barrier of all its threads is ordered
   // before what comes, so each such barrier makes another owner, which knows nothing.
-  uint64_t SharedOwner() const { return begun_ << 32 | clock_.latest(); }
+  uint64_t SharedOwner() const { return begun_ << 32 | clock_.latest_of_all(); }
   bool IsUnwritten(const ptx2cpu_block& block, const Target& target, uint32_t form, uint64_t written);
   bool AccessRow(const ptx2cpu_block& block, const Accesses& given);
   uint64_t AccessRun(const ptx2cpu_block& block, const Accesses& accesses, uint32_t lane);
@@ -92,7 +92,8 @@ class BlockCheck {
   void EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines);
   static uint16_t ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift);
   Row RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift) const;
-  void CheckRaces(const AccessSite& site, const Target& target);
+  void CheckRaces(const AccessSite& site, const Target& target, uint64_t written);
+  void EnterAt(const AccessSite& site, const Target& target, const CellAccess& access);
   void EnterPages(const AccessSite& site, const Target& target, CellAccess access);
   void EnterWords(const AccessSite& site, const Target& target, CellAccess access, uint64_t from, uint64_t to,
                   Lines& lines, uint64_t owner);

@@ -79,20 +79,43 @@ bool BlockCheck::IsUnwritten(const ptx2cpu_block& block, const Target& target, u
   });
 }
 
-void BlockCheck::CheckRaces(const AccessSite& site, const Target& target) {
+void BlockCheck::CheckRaces(const AccessSite& site, const Target& target, uint64_t written) {
   if (target.memory != Target::Memory::kShared && target.memory != Target::Memory::kGlobal) return;
   const bool strong = (site.form & PTX2CPU_ACCESS_STRONG) != 0;
   const bool reads = (site.form & PTX2CPU_ACCESS_READS) != 0;
-  if (strong && (reads || (site.form & PTX2CPU_ACCESS_ACQUIRES) != 0))
+  if ((site.form & PTX2CPU_ACCESS_ASYNC) != 0) {
+    const bool is_bulk = (site.form & PTX2CPU_ACCESS_BULK) != 0;
+    const uint32_t kind = is_bulk ? PTX2CPU_COPY_BULK : PTX2CPU_COPY_OF_THREAD;
+    return EnterAt(site, target,
+                   {.stamp = clock_.NowByCopy(site.thread, site.ptx_line, kind, site.Writes()),
+                    .writes = site.Writes(),
+                    .strong = strong,
+                    .is_bulk = is_bulk});
+  }
+  const bool changes_object = (site.form & PTX2CPU_ACCESS_MBARRIER) != 0;
+  if (changes_object || clock_.IsObject(target.real)) {
+    uint64_t object = 0;
+    std::memcpy(&object, reinterpret_cast<const void*>(target.real), sizeof object);
+    if (changes_object) clock_.ArriveAtObject(site.thread, target.real, object, written);
+    if (!changes_object && strong && reads) clock_.AcquireObject(site.thread, target.real, object);
+  } else if (strong && (reads || (site.form & PTX2CPU_ACCESS_ACQUIRES) != 0)) {
     clock_.Acquire(site.thread, target.real);
-  CellAccess access{clock_.Now(site.thread, site.ptx_line), 0, site.Writes(), strong,
-                    (site.form & PTX2CPU_ACCESS_LOCKSTEP) != 0};
+  }
+  EnterAt(site, target,
+          {.stamp = clock_.Now(site.thread, site.ptx_line),
+           .writes = site.Writes(),
+           .strong = strong,
+           .lockstep = (site.form & PTX2CPU_ACCESS_LOCKSTEP) != 0});
+  if (changes_object) return;
+  const bool publishes = site.Writes() && strong && clock_.fenced();
+  if (publishes || (site.form & PTX2CPU_ACCESS_RELEASES) != 0) clock_.Publish(site.thread, target.real);
+}
+
+void BlockCheck::EnterAt(const AccessSite& site, const Target& target, const CellAccess& access) {
   if (target.memory == Target::Memory::kShared)
     EnterWords(site, target, access, target.offset, target.offset + site.bytes, shared_, SharedOwner());
   else
     EnterPages(site, target, access);
-  const bool publishes = site.Writes() && strong && clock_.fenced();
-  if (publishes || (site.form & PTX2CPU_ACCESS_RELEASES) != 0) clock_.Publish(site.thread, target.real);
 }
 
 void BlockCheck::EnterPages(const AccessSite& site, const Target& target, CellAccess access) {
@@ -113,7 +136,8 @@ void BlockCheck::EnterWords(const AccessSite& site, const Target& target, CellAc
                             uint64_t to, Lines& lines, uint64_t owner) {
   bool raced = false;
   for (uint64_t n = from / kBytesOfLine; n * kBytesOfLine < to; ++n) {
-    if (!lines.At(n, owner).has_cells && from % 4 == 0 && to % 4 == 0 && !access.lockstep) {
+    if (!lines.At(n, owner).has_cells && from % 4 == 0 && to % 4 == 0 && !access.lockstep &&
+        !access.stamp.is_copy) {
       const ThreadGroup me = clock_.GroupOf(site.thread, site.thread);
       const Row row = RowOf(site, me, static_cast<int32_t>(site.thread), kOneThread);
       if (me.at_once && lines.EnterRow(n, {row, me, WordsIn(n, from / 4, to / 4), access.writes}, clock_))
@@ -167,7 +191,7 @@ std::optional<Accesses> AsRow(const Accesses& accesses) {
 }
 
 bool HasRowForm(const Accesses& accesses) {
-  constexpr uint32_t kOthers = PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC | PTX2CPU_ACCESS_LOCKSTEP |
+  constexpr uint32_t kOthers = PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_BULK | PTX2CPU_ACCESS_LOCKSTEP |
                                PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES |
                                63u << PTX2CPU_ACCESS_LANES_SHIFT;
   const uint32_t bytes = accesses.bytes;
@@ -178,7 +202,9 @@ bool HasRowForm(const Accesses& accesses) {
 
 // Neighbouring threads that access neighbouring memory, or one place. False: nothing has been done.
 bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
-  if (Wants(PTX2CPU_CHECKS_INIT) || !HasRowForm(given)) return false;
+  const bool is_copy = (given.form & PTX2CPU_ACCESS_ASYNC) != 0;
+  if (Wants(PTX2CPU_CHECKS_INIT) || !HasRowForm(given) || (is_copy && Wants(PTX2CPU_CHECKS_RACE)))
+    return false;
   const uint32_t bytes = given.bytes;
   std::optional<Accesses> made;
   if (given.addresses != nullptr) {
@@ -325,9 +351,11 @@ void BlockCheck::ReportRace(const AccessSite& site, const Target& target, const 
   finding.kernel = launch_->kernel;
   finding.party = PartyOf(site.block, site.thread, site.ptx_line);
   finding.text = Describe(site, target);
+  if (conflict.is_unfenced) finding.text += ", with no fence.proxy.async since it was written";
   finding.other = PartyOf(site.block, conflict.with.thread, conflict.with.ptx_line);
   finding.other.block = BlockAt(site.block, conflict.with.block - 1);
   finding.other_text = conflict.was_write ? "write" : "read";
+  if (conflict.with.is_copy != 0) finding.other_text = "asynchronous " + finding.other_text;
   Findings::Get().Add(std::move(finding));
 }
 

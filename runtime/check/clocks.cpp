@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/abi/mbarrier.h"
+
 namespace ptx2cpu::rt::check {
 
 void Knowledge::Raise(uint32_t thread, uint32_t time) {
@@ -35,6 +37,11 @@ void BlockClock::Begin(LaunchClock& launch, uint32_t block, uint32_t threads) {
   has_state_ = false;
   blocks_.clear();
   asked_ = {};
+  if (!copies_.empty()) copies_.Begin();
+  keeps_all_ = false;
+  tested_.clear();
+  objects_.clear();
+  fences_.clear();
 }
 
 void BlockClock::NeedState() {
@@ -46,6 +53,7 @@ void BlockClock::NeedState() {
 }
 
 void BlockClock::LeaveBlock(uint32_t first, uint64_t lanes) {
+  const uint32_t before = latest_;
   const auto leave = [this](uint32_t thread) {
     const uint32_t passed = ++epochs_[thread];
     latest_ = std::max(latest_, passed);
@@ -58,6 +66,7 @@ void BlockClock::LeaveBlock(uint32_t first, uint64_t lanes) {
   if (count != 0) latest_ = std::max(latest_, epochs[0]);
   lanes = count == 64 ? 0 : lanes >> count << count;
   for (; lanes != 0; lanes &= lanes - 1) leave(first + static_cast<uint32_t>(std::countr_zero(lanes)));
+  if (latest_ != before && copies_.IsPending()) copies_.Forget(latest_);
 }
 
 ThreadGroup BlockClock::GroupOf(uint32_t first, uint32_t last) const {
@@ -75,6 +84,8 @@ ThreadGroup BlockClock::GroupOf(uint32_t first, uint32_t last) const {
 }
 
 bool BlockClock::IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const {
+  if (stamp.is_copy != 0)
+    return stamp.block != block_ ? IsBlockKnown(stamp.block, 0) : IsDone(copies_.At(stamp.time), thread);
   if (stamp.block != block_) return IsBlockKnown(stamp.block, stamp.time);
   if (stamp.thread == thread || stamp.epoch < KnownEpoch(thread)) return true;
   const bool same_warp = stamp.thread / kLanes == thread / kLanes;
@@ -189,6 +200,78 @@ void BlockClock::Learn(uint32_t thread, uint64_t address) {
     known = std::max(known, until);
   }
   if (publication.block == block_) Learn(thread, publication.threads);
+}
+
+Stamp BlockClock::NowByCopy(uint32_t thread, uint32_t ptx_line, uint32_t kind, bool writes) {
+  if (!copies_.IsPending()) latest_before_copies_ = latest_;
+  return {block_, thread, 1, ptx_line, ~0u, copies_.Issue(thread, kind, writes)};
+}
+
+// Some thread that knows it is done comes before this one.
+bool BlockClock::IsDone(const Copies::Copy& copy, uint32_t thread) const {
+  if (copy.first_epoch < KnownEpoch(thread) || copy.IsSeenBy(thread)) return true;
+  return std::ranges::any_of(copy.seen, [&](const Copies::Seen& seen) {
+    return IsOrdered({block_, seen.thread, 0, 0, ~0u, seen.time}, thread, false);
+  });
+}
+
+void BlockClock::WaitForCopies(uint32_t thread, uint32_t kind, uint32_t groups) {
+  for (const uint32_t copy : copies_.Wait(thread, kind, groups))
+    copies_.See(copy, thread, epochs_[thread], launch_->time);
+}
+
+void BlockClock::FenceProxy(uint32_t thread) { fences_[thread / kLanes] = launch_->Tick(); }
+
+bool BlockClock::IsFenced(const Stamp& stamp, uint32_t thread) const {
+  const auto fenced_after = [&](uint32_t who) {
+    const auto fence = fences_.find(who / kLanes);
+    return fence != fences_.end() && fence->second > stamp.time;
+  };
+  return stamp.block != block_ || stamp.is_copy != 0 || fenced_after(stamp.thread) || fenced_after(thread);
+}
+
+void BlockClock::Object::Complete() {
+  before.Join(pending);
+  pending = {};
+  copies.insert(copies.end(), pending_copies.begin(), pending_copies.end());
+  pending_copies.clear();
+}
+
+// What changes have made of it shows where a change was not known. Lanes that change it at once look before
+// any has.
+void BlockClock::Object::Look(uint64_t found) {
+  if (found == memory) return;
+  if ((found ^ now) >> mbarrier::kPhaseShift != 0) Complete();
+  memory = now = found;
+}
+
+void BlockClock::ArriveAtObject(uint32_t thread, uint64_t address, uint64_t memory, uint64_t change) {
+  NeedState();
+  launch_->Tick();
+  const auto [place, is_new] = objects_.try_emplace(address);
+  Object& object = place->second;
+  if (is_new) object.memory = object.now = memory;
+  object.Look(memory);
+  const Copies::Carried carried = copies_.TakeCarried(thread);
+  object.pending_copies.insert(object.pending_copies.end(), carried.copies.begin(), carried.copies.end());
+  if (!carried.is_bulk) object.pending.Join(KnowledgeOf(thread));
+  if (change == ~uint64_t{0}) return;
+  const uint64_t next = mbarrier::Update(object.now, change);
+  if ((next ^ object.now) >> mbarrier::kPhaseShift != 0) object.Complete();
+  object.now = next;
+}
+
+void BlockClock::AcquireObject(uint32_t thread, uint64_t address, uint64_t memory) {
+  Object& object = objects_.at(address);
+  object.Look(memory);
+  const auto tested = tested_.find(thread);
+  if (tested != tested_.end() && tested->second == memory >> mbarrier::kPhaseShift) return;
+  Learn(thread, object.before);
+  // Whoever knows of a copy knows of those before.
+  for (auto copy = object.copies.rbegin(); copy != object.copies.rend(); ++copy) {
+    if (copies_.At(*copy).IsSeenBy(thread)) break;
+    copies_.See(*copy, thread, epochs_[thread], launch_->time);
+  }
 }
 
 }  // namespace ptx2cpu::rt::check

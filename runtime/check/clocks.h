@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "runtime/abi/limits.h"
+#include "runtime/check/copies.h"
 
 namespace ptx2cpu::rt::check {
 
@@ -32,7 +33,8 @@ inline constexpr uint32_t kThreads = PTX2CPU_MAX_THREADS_PER_BLOCK, kLanes = PTX
 struct Stamp {
   uint32_t block = 0;  // 1 + index in the grid; 0: no access
   uint32_t thread : 10 = 0;
-  uint32_t ptx_line : 22 = 0;
+  uint32_t is_copy : 1 = 0;  // asynchronous: `time` is the number of the copy
+  uint32_t ptx_line : 21 = 0;
   uint32_t epoch = 0;  // barriers of the whole block that the thread had passed
   uint32_t time = 0;
 };
@@ -72,12 +74,20 @@ class BlockClock {
   void Begin(LaunchClock& launch, uint32_t block, uint32_t threads);
 
   Stamp Now(uint32_t thread, uint32_t ptx_line) const {
-    return {block_, thread, ptx_line, epochs_[thread], launch_->time};
+    return {block_, thread, 0, ptx_line, epochs_[thread], launch_->time};
   }
+  // The same of an asynchronous access that the thread has a copy engine make.
+  Stamp NowByCopy(uint32_t thread, uint32_t ptx_line, uint32_t kind, bool writes);
   uint32_t block() const { return block_; }
   // Barriers of the whole block that some thread has left. All threads have come to them, so that what was
   // accessed before the last one is ordered before all that comes.
   uint32_t latest() const { return latest_; }
+  // The same of what was accessed before, copies included, which barriers do not wait for.
+  uint32_t latest_of_all() const {
+    if (keeps_all_) return 0;
+    return copies_.IsPending() ? latest_before_copies_ : latest_;
+  }
+  void KeepAll() { keeps_all_ = true; }
   uint32_t time() const { return launch_->time; }
   ThreadGroup GroupOf(uint32_t first, uint32_t last) const;
   // Accesses by any thread of a block at this epoch and time: is it sure that they are ordered before what
@@ -90,6 +100,9 @@ class BlockClock {
   }
   // Is the access of the stamp ordered before what the thread does now?
   bool IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const;
+  // Has a fence between the views of memory come after the access, by a thread of the warp that made it or of
+  // this thread's?
+  bool IsFenced(const Stamp& stamp, uint32_t thread) const;
 
   // Barriers of the whole block.
   void ArriveAtBlock() { launch_->Tick(); }
@@ -108,6 +121,18 @@ class BlockClock {
     if (!launch_->published.empty()) Learn(thread, address);
   }
 
+  // Asynchronous copies and what waits for them. `memory`: the mbarrier object at the address before what is
+  // about to come; `change`: the thread's change of it, all ones: not known.
+  void FenceProxy(uint32_t thread);
+  void Commit(uint32_t thread, uint32_t kind) { copies_.Commit(thread, kind); }
+  void WaitForCopies(uint32_t thread, uint32_t kind, uint32_t groups);
+  void Carry(uint32_t thread, uint32_t kind) { copies_.Carry(thread, kind); }
+  void TestPhase(uint32_t thread, uint32_t phase) { tested_[thread] = phase; }
+  bool IsObject(uint64_t address) const { return objects_.contains(address); }
+  void ArriveAtObject(uint32_t thread, uint64_t address, uint64_t memory, uint64_t change);
+  // What phases that are complete have published, if the phase that the thread tests is.
+  void AcquireObject(uint32_t thread, uint64_t address, uint64_t memory);
+
  private:
   struct Thread {
     std::array<uint16_t, 16> turns{};             // of counted barriers: how often it came to each
@@ -117,6 +142,14 @@ class BlockClock {
   struct Counted {  // one use of a counted barrier
     uint32_t turn = ~0u;
     Knowledge knowledge;
+  };
+  struct Object {               // an mbarrier object
+    uint64_t memory = 0;        // as it was when looked at last
+    uint64_t now = 0;           // with the changes that have come since
+    Knowledge pending, before;  // of those who arrived in this phase, and in those that are complete
+    std::vector<uint32_t> pending_copies, copies;
+    void Look(uint64_t found);
+    void Complete();
   };
   bool IsBlockKnown(uint32_t block, uint32_t time) const {
     if (asked_.block != block) {
@@ -151,6 +184,14 @@ class BlockClock {
     uint32_t block = 0, until = 0;
   };
   mutable Asked asked_;  // the last answer
+  // Copies of the block. Most blocks have none.
+  bool IsDone(const Copies::Copy& copy, uint32_t thread) const;
+  Copies copies_;
+  uint32_t latest_before_copies_ = 0;
+  bool keeps_all_ = false;
+  std::unordered_map<uint32_t, uint32_t> tested_;  // the phase that a thread's next load tests
+  std::unordered_map<uint64_t, Object> objects_;   // by real address
+  std::unordered_map<uint32_t, uint32_t> fences_;  // between views of memory: the last one's time, by warp
 };
 
 }  // namespace ptx2cpu::rt::check

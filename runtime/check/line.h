@@ -25,7 +25,7 @@ struct Row {
   uint32_t strong : 1 = 0;
 
   Stamp StampOf(uint32_t word) const {
-    return {block, static_cast<uint32_t>(thread + static_cast<int32_t>(word >> shift)), ptx_line, epoch,
+    return {block, static_cast<uint32_t>(thread + static_cast<int32_t>(word >> shift)), 0, ptx_line, epoch,
             time};
   }
   bool HasThreadsOf(const Row& other) const {

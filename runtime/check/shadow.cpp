@@ -4,14 +4,18 @@ namespace ptx2cpu::rt::check {
 
 namespace {
 
+bool SameThread(const Stamp& a, const Stamp& b) {
+  return a.block == b.block && a.thread == b.thread && a.is_copy == b.is_copy &&
+         (a.is_copy == 0 || a.time == b.time);
+}
+
 // A strong access is ordered with its like at each byte.
 bool Races(const Stamp& before, uint8_t bytes, bool strong, const CellAccess& access,
            const BlockClock& clock) {
   if (before.block == 0 || (bytes & access.bytes) == 0 || (strong && access.strong)) return false;
+  if (before.is_copy != 0 && SameThread(before, access.stamp)) return false;
   return !clock.IsOrdered(before, access.stamp.thread, access.lockstep);
 }
-
-bool SameThread(const Stamp& a, const Stamp& b) { return a.block == b.block && a.thread == b.thread; }
 
 // Takes the place of the same thread's earlier read, of one that is ordered before, or of the older one.
 void EnterRead(Cell& cell, const CellAccess& access, const BlockClock& clock) {
@@ -36,6 +40,11 @@ void EnterRead(Cell& cell, const CellAccess& access, const BlockClock& clock) {
 bool Enter(Cell& cell, const CellAccess& access, const BlockClock& clock, Conflict& conflict) {
   bool races = Races(cell.write, cell.write_bytes, cell.write_strong, access, clock);
   if (races) conflict = {cell.write, true};
+  if (!races && access.is_bulk && cell.write.block != 0 && (cell.write_bytes & access.bytes) != 0 &&
+      !clock.IsFenced(cell.write, access.stamp.thread)) {
+    races = true;
+    conflict = {cell.write, true, true};
+  }
   if (!access.writes) {
     EnterRead(cell, access, clock);
     return !races;

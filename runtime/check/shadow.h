@@ -18,12 +18,14 @@ struct Cell {
 struct Conflict {
   Stamp with;
   bool was_write = false;
+  bool is_unfenced = false;  // ordered, but not made visible to the copy
 };
 
 struct CellAccess {
   Stamp stamp;
   uint8_t bytes = 0;  // of the word
   bool writes = false, strong = false, lockstep = false;
+  bool is_bulk = false;  // a copy with a view of memory of its own
 };
 // Compares an access with the cell and enters it there. False: it races, and `conflict` is with what.
 bool Enter(Cell& cell, const CellAccess& access, const BlockClock& clock, Conflict& conflict);

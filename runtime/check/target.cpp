@@ -155,7 +155,9 @@ Target TargetOf(const LaunchCheck& launch, const AccessSite& site) {
 
 std::string Describe(const AccessSite& site, const Target& target) {
   const char* const plural = site.bytes == 1 ? "" : "s";
-  const char* const what = !site.Writes()                            ? "read"
+  const bool is_copy = (site.form & PTX2CPU_ACCESS_ASYNC) != 0;
+  const char* const what = is_copy          ? (site.Writes() ? "asynchronous write" : "asynchronous read")
+                           : !site.Writes() ? "read"
                            : (site.form & PTX2CPU_ACCESS_READS) != 0 ? "atomic operation"
                                                                      : "write";
   char text[128];

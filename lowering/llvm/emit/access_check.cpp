@@ -88,7 +88,7 @@ Value AccessCheck::PositionsIn(Value window, uint64_t bytes) const {
 
 void AccessCheck::Test(uint64_t bytes) {
   const uint64_t align = std::min<uint64_t>(bytes, 16);
-  shift_ = std::has_single_bit(align) && (form_ & PTX2CPU_ACCESS_ASYNC) == 0
+  shift_ = std::has_single_bit(align) && (form_ & PTX2CPU_ACCESS_BULK) == 0
                ? static_cast<unsigned>(std::countr_zero(align))
                : 0;
   if (variable_bytes_ != 0) {

@@ -5,9 +5,9 @@
 
 #include <optional>
 
-#include "ir/mbarrier.h"
 #include "lowering/llvm/emit/float_rounding.h"
 #include "lowering/llvm/emit/memory.h"
+#include "runtime/abi/mbarrier.h"
 
 namespace ptx2cpu::lowering {
 
@@ -55,7 +55,7 @@ Value AddFloats(Site& s, Value old, Value operand) {
 }  // namespace
 
 Value UpdateMbarrier(Site& s, Value old, Value change) {
-  using namespace ir::mbarrier;
+  using namespace mbarrier;
   auto& b = s.b;
   auto part = [&](Value word, int shift, uint64_t mask) {
     return b.CreateAnd(shift == 0 ? word : b.CreateLShr(word, static_cast<uint64_t>(shift)),

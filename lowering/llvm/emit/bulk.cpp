@@ -1,10 +1,10 @@
 // Bulk copies. The thread that requests them does them at once; reductions are in atomic.cpp.
 #include <functional>
 
-#include "ir/mbarrier.h"
 #include "ir/tensor.h"
 #include "lowering/llvm/emit/memory.h"
 #include "runtime/abi/abi.h"
+#include "runtime/abi/mbarrier.h"
 #include "runtime/abi/tensor_map.h"
 
 namespace ptx2cpu::lowering {
@@ -72,8 +72,8 @@ Status ForBlocksOf(Site& s, Value mask, Value object, const std::function<Value(
                                  uint64_t{PTX2CPU_CLUSTER_NUMBER_SHIFT});
     Value window = s.b.CreateCall(s.e.m.Service("ptx2cpu_cluster_address"), {s.e.body.Block(), number});
     Value bytes = copy(window);
-    Value change = s.b.CreateShl(s.b.CreateAnd(s.b.CreateNeg(bytes), s.b.getInt64(ir::mbarrier::kBytesMask)),
-                                 static_cast<uint64_t>(ir::mbarrier::kBytesShift));
+    Value change = s.b.CreateShl(s.b.CreateAnd(s.b.CreateNeg(bytes), s.b.getInt64(mbarrier::kBytesMask)),
+                                 static_cast<uint64_t>(mbarrier::kBytesShift));
     Value place = s.b.CreateIntToPtr(s.b.CreateAdd(window, object), s.b.getPtrTy());
     Value old = s.b.CreateAlignedLoad(s.e.I(64), place, llvm::Align(8));
     s.b.CreateAlignedStore(UpdateMbarrier(s, old, change), place, llvm::Align(8));

@@ -8,7 +8,7 @@ namespace ptx2cpu::lowering {
 // The C++ order of a strong access; weak, volatile and relaxed are Monotonic.
 llvm::AtomicOrdering OrderingOf(ir::MemoryOrder order);
 
-// The object after a change: ir/mbarrier.h.
+// The object after a change: runtime/abi/mbarrier.h.
 llvm::Value* UpdateMbarrier(Site& s, llvm::Value* old, llvm::Value* change);
 
 inline constexpr uint32_t kBulkAlign = 16;

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace ptx2cpu::ir::mbarrier {
+namespace ptx2cpu::mbarrier {
 
 inline constexpr int kExpectedShift = 20, kBytesShift = 40, kPhaseShift = 63;
 inline constexpr uint64_t kCountMask = (uint64_t{1} << 20) - 1;
@@ -27,4 +27,4 @@ constexpr uint64_t Update(uint64_t object, uint64_t change) {
   return pending | expected << kExpectedShift | bytes << kBytesShift | phase << kPhaseShift;
 }
 
-}  // namespace ptx2cpu::ir::mbarrier
+}  // namespace ptx2cpu::mbarrier

@@ -1,0 +1,79 @@
+#include "runtime/check/copies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/abi/check.h"
+
+namespace ptx2cpu::rt::check {
+
+bool Copies::Copy::IsSeenBy(uint32_t thread) const {
+  const auto at = std::ranges::lower_bound(seen, thread, {}, &Seen::thread);
+  return at != seen.end() && at->thread == thread;
+}
+
+void Copies::Forget(uint32_t barrier) {
+  std::erase_if(pending_, [&](uint32_t copy) { return copies_[copy].first_epoch < barrier; });
+}
+
+uint32_t Copies::Issue(uint32_t thread, uint32_t kind, bool writes) {
+  Group& open = threads_[thread].open[kind];
+  const bool only_reads = kind == PTX2CPU_COPY_BULK && !writes;
+  for (const uint32_t copy : open) {
+    if (copies_[copy].only_reads == only_reads) return copy;
+  }
+  const auto copy = static_cast<uint32_t>(copies_.size());
+  copies_.emplace_back().only_reads = only_reads;
+  pending_.push_back(copy);
+  open.push_back(copy);
+  return copy;
+}
+
+void Copies::Commit(uint32_t thread, uint32_t kind) {
+  Thread& me = threads_[thread];
+  me.groups[kind].push_back(std::exchange(me.open[kind], {}));
+}
+
+std::vector<uint32_t> Copies::Wait(uint32_t thread, uint32_t kind, uint32_t groups) {
+  const bool only_reads = (kind & PTX2CPU_COPY_ONLY_READS) != 0;
+  Thread& me = threads_[thread];
+  std::deque<Group>& of = me.groups[kind & 1];
+  if (groups == PTX2CPU_SYNC_ALL_COPIES) {
+    Commit(thread, kind & 1);
+    groups = 0;
+  }
+  std::vector<uint32_t> done;
+  const size_t count = of.size() > groups ? of.size() - groups : 0;
+  for (size_t i = 0; i < count; ++i) {
+    for (const uint32_t copy : of[i]) {
+      if (!only_reads || copies_[copy].only_reads) done.push_back(copy);
+    }
+  }
+  if (!only_reads) of.erase(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count));
+  return done;
+}
+
+// The end of a thread's own copies is counted for all that it has not waited for, that of a bulk copy for it
+// alone.
+void Copies::Carry(uint32_t thread, uint32_t kind) {
+  Thread& me = threads_[thread];
+  me.carried = {me.open[kind], kind == PTX2CPU_COPY_BULK};
+  if (kind == PTX2CPU_COPY_BULK) return me.open[kind].clear();
+  for (const Group& group : me.groups[kind])
+    me.carried.copies.insert(me.carried.copies.end(), group.begin(), group.end());
+}
+
+Copies::Carried Copies::TakeCarried(uint32_t thread) {
+  const auto me = threads_.find(thread);
+  return me == threads_.end() ? Carried() : std::exchange(me->second.carried, {});
+}
+
+void Copies::See(uint32_t copy, uint32_t thread, uint32_t epoch, uint32_t time) {
+  Copy& of = copies_[copy];
+  const auto at = std::ranges::lower_bound(of.seen, thread, {}, &Seen::thread);
+  if (at != of.seen.end() && at->thread == thread) return;
+  of.first_epoch = std::min(of.first_epoch, epoch);
+  of.seen.insert(at, {thread, time});
+}
+
+}  // namespace ptx2cpu::rt::check

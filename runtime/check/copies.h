@@ -1,0 +1,62 @@
+// Asynchronous copies of a block: which are done, and which threads know. A copy is done when a thread has
+// waited for its group, or for the phase of an mbarrier object that it is counted in; then it is as if that
+// thread had made the accesses at that time. No other thread knows, and no barrier waits for it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+namespace ptx2cpu::rt::check {
+
+class Copies {
+ public:
+  struct Seen {
+    uint32_t thread = 0, time = 0;
+  };
+  // The copies of one group of a thread, of bulk copies either what they read or what they write.
+  struct Copy {
+    uint32_t first_epoch = ~0u;  // in which a thread knew that it was done
+    std::vector<Seen> seen;      // by thread
+    bool only_reads = false;
+    bool IsSeenBy(uint32_t thread) const;
+  };
+
+  void Begin() { *this = {}; }
+  bool empty() const { return copies_.empty(); }
+  const Copy& At(uint32_t copy) const { return copies_[copy]; }
+  // Copies that threads may not know of although they have passed the last barrier of the block.
+  bool IsPending() const { return !pending_.empty(); }
+  // What has been seen before this barrier of the whole block, all threads know.
+  void Forget(uint32_t barrier);
+
+  // The copy that an access of the thread's running group belongs to. `kind`: PTX2CPU_COPY_*.
+  uint32_t Issue(uint32_t thread, uint32_t kind, bool writes);
+  void Commit(uint32_t thread, uint32_t kind);
+  // At most so many groups are not done from now on, of bulk copies what they read: the copies that this says
+  // to be done.
+  std::vector<uint32_t> Wait(uint32_t thread, uint32_t kind, uint32_t groups);
+  // The thread's next change of an mbarrier object counts these copies.
+  void Carry(uint32_t thread, uint32_t kind);
+  struct Carried {
+    std::vector<uint32_t> copies;
+    bool is_bulk = false;  // the copy makes the change, not the thread
+  };
+  Carried TakeCarried(uint32_t thread);
+  void See(uint32_t copy, uint32_t thread, uint32_t epoch, uint32_t time);
+
+ private:
+  using Group = std::vector<uint32_t>;
+  struct Thread {
+    Group open[2];  // by kind
+    std::deque<Group> groups[2];
+    Carried carried;
+  };
+
+  std::vector<Copy> copies_;
+  std::vector<uint32_t> pending_;
+  std::unordered_map<uint32_t, Thread> threads_;
+};
+
+}  // namespace ptx2cpu::rt::check
