@@ -19,6 +19,7 @@
 //
 // Of warp operations that follow each other without an access in between only the first is announced.
 #include <algorithm>
+#include <initializer_list>
 #include <vector>
 
 #include "analysis/memory/barrier_intervals.h"
@@ -135,34 +136,19 @@ class Origins {
   // integers.
   bool IsPointer(const ir::Inst& inst) const {
     const auto is = [&](size_t n) { return !is_other_[inst.operands[n].index]; };
-    switch (inst.op) {
-      case Opcode::kLoad:
-      case Opcode::kSymbol:
-      case Opcode::kParamBase:
-      case Opcode::kFunctionAddress:
-      case Opcode::kUndef:
-        return true;  // of loads WordsOf decides
-      case Opcode::kToGeneric:
-      case Opcode::kFromGeneric:
-        return inst.attrs.space != Space::kGlobal || is(0);
-      case Opcode::kAdd:
-      case Opcode::kAnd:
-      case Opcode::kOr:
-      case Opcode::kXor:
-        return is(0) || is(1);
-      case Opcode::kSub:
-      case Opcode::kBitcast:
-        return is(0);
-      case Opcode::kSelect:
-        return is(1) && is(2);
-      case Opcode::kMinS:
-      case Opcode::kMinU:
-      case Opcode::kMaxS:
-      case Opcode::kMaxU:
-        return is(0) && is(1);
-      default:
-        return false;
-    }
+    const auto is_one_of = [&](std::initializer_list<Opcode> ops) {
+      return std::ranges::find(ops, inst.op) != ops.end();
+    };
+    // Of loads WordsOf decides.
+    if (is_one_of(
+            {Opcode::kLoad, Opcode::kSymbol, Opcode::kParamBase, Opcode::kFunctionAddress, Opcode::kUndef}))
+      return true;
+    if (is_one_of({Opcode::kToGeneric, Opcode::kFromGeneric}))
+      return inst.attrs.space != Space::kGlobal || is(0);
+    if (is_one_of({Opcode::kAdd, Opcode::kAnd, Opcode::kOr, Opcode::kXor})) return is(0) || is(1);
+    if (is_one_of({Opcode::kMinS, Opcode::kMinU, Opcode::kMaxS, Opcode::kMaxU})) return is(0) && is(1);
+    if (is_one_of({Opcode::kSub, Opcode::kBitcast})) return is(0);
+    return inst.op == Opcode::kSelect && is(1) && is(2);
   }
 
   uint64_t OfParameter(const ir::Inst& load) const {

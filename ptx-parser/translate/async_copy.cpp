@@ -63,7 +63,8 @@ void cp_async(Emitter& e) {
 // The groups of one kind of copies: commit_group, wait_group N, wait_all.
 static void Group(Emitter& e, uint32_t kind) {
   if (e.Has("commit_group")) return NoteSync(e, PTX2CPU_SYNC_COPY_COMMIT, kind);
-  const uint32_t groups = e.Has("wait_all") ? PTX2CPU_SYNC_ALL_COPIES : static_cast<uint32_t>(e.Immediate(0).value_or(0));
+  const uint32_t groups =
+      e.Has("wait_all") ? PTX2CPU_SYNC_ALL_COPIES : static_cast<uint32_t>(e.Immediate(0).value_or(0));
   NoteSync(e, PTX2CPU_SYNC_COPY_WAIT, e.Has("read") ? kind | PTX2CPU_COPY_ONLY_READS : kind, groups);
 }
 

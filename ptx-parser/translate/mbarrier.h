@@ -12,7 +12,7 @@ void CompleteBytes(Emitter& e, const Place& place, ir::ValueId bytes);
 Place SharedAddress(Emitter& e, size_t operand, std::string_view what);
 // The same of an mbarrier object.
 Place ObjectAddress(Emitter& e, size_t operand);
-// Says what checks ask of asynchronous copies and their order (ptx2cpu_sync_step of runtime/abi/check.h);
+// Notes what checks ask of asynchronous copies and their order (ptx2cpu_sync_step of runtime/abi/check.h);
 // the code does nothing.
 void NoteSync(Emitter& e, uint32_t step, ir::ValueId a, uint32_t b = 0);
 void NoteSync(Emitter& e, uint32_t step, uint32_t a = 0, uint32_t b = 0);

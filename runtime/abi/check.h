@@ -33,8 +33,8 @@ struct ptx2cpu_check_variable {
  * orders what the thread did before, ACQUIRES what it does after. ASYNC: a copy engine does it, and no thread
  * knows that it is done before one has waited for it. BULK: that engine has a view of memory of its own, and
  * needs no alignment that the access would. MBARRIER: a change of an mbarrier object, which the third operand
- * has in place of words (runtime/abi/mbarrier.h; all ones: not known). LOCKSTEP: for a device older than sm_70, whose warps run in lockstep. BOUNDS_ONLY:
- * nothing else is asked of any access. */
+ * has in place of words (runtime/abi/mbarrier.h; all ones: not known). LOCKSTEP: for a device older than
+ * sm_70, whose warps run in lockstep. BOUNDS_ONLY: nothing else is asked of any access. */
 #define PTX2CPU_ACCESS_READS 1u
 #define PTX2CPU_ACCESS_WRITES 2u
 #define PTX2CPU_ACCESS_STRONG 4u
@@ -85,8 +85,9 @@ enum ptx2cpu_sync_step {
   PTX2CPU_SYNC_COPY_WAIT = 8,
   PTX2CPU_SYNC_COPY_ARRIVE = 9,
   PTX2CPU_SYNC_PROXY_FENCE = 10, /* what threads did is visible to bulk copies */
-  PTX2CPU_SYNC_TEST_PHASE = 11,  /* the thread's next load of an mbarrier object tests whether this phase is over */
-  PTX2CPU_SYNC_KEEP = 12,        /* a kernel with bulk copies: what was accessed before barriers matters */
+  PTX2CPU_SYNC_TEST_PHASE =
+      11,                 /* the thread's next load of an mbarrier object tests whether this phase is over */
+  PTX2CPU_SYNC_KEEP = 12, /* a kernel with bulk copies: what was accessed before barriers matters */
   PTX2CPU_SYNC_STEPS
 };
 /* Kinds of asynchronous copies; of bulk copies a wait may be for their reads only. */

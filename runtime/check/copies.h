@@ -34,8 +34,8 @@ class Copies {
   // The copy that an access of the thread's running group belongs to. `kind`: PTX2CPU_COPY_*.
   uint32_t Issue(uint32_t thread, uint32_t kind, bool writes);
   void Commit(uint32_t thread, uint32_t kind);
-  // At most so many groups are not done from now on, of bulk copies what they read: the copies that this says
-  // to be done.
+  // At most so many groups are not done from now on, of bulk copies what they read: the copies that
+  // are done then.
   std::vector<uint32_t> Wait(uint32_t thread, uint32_t kind, uint32_t groups);
   // The thread's next change of an mbarrier object counts these copies.
   void Carry(uint32_t thread, uint32_t kind);
