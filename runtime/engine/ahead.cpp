@@ -18,6 +18,13 @@ std::optional<size_t> Ahead::AfterUse(size_t kernel, double milliseconds) {
   return next;
 }
 
+void Ahead::GiveUp(size_t kernel) {
+  std::lock_guard lock(mutex_);
+  if (kernel >= states_.size() || states_[kernel] != State::kAhead) return;  // a launch used it meanwhile
+  states_[kernel] = State::kGivenUp;
+  --unused_;
+}
+
 // The first from here on, around the ends, about which nothing is known.
 std::optional<size_t> Ahead::Next(size_t kernel) const {
   const size_t count = states_.size();

@@ -18,9 +18,11 @@ class Ahead {
   // To be called when a launch has the kernel's code; `milliseconds`: for which it waited while that was
   // compiled. The kernel to compile next. At most kMaxUnused are compiled that no launch has used.
   std::optional<size_t> AfterUse(size_t kernel, double milliseconds);
+  // What AfterUse named could not be compiled: it counts as compiled no longer, and is not named again.
+  void GiveUp(size_t kernel);
 
  private:
-  enum class State : char { kUnknown, kAhead, kUsed };
+  enum class State : char { kUnknown, kAhead, kGivenUp, kUsed };
   static constexpr size_t kMaxUnused = 2;
   static constexpr int kFirst = 2;  // so many that took long come first
   std::optional<size_t> Next(size_t kernel) const;

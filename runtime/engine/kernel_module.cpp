@@ -206,10 +206,13 @@ void KernelModule::CompileAhead(std::string_view kernel, double milliseconds, Di
   const auto place = std::ranges::find(s.kernels, kernel) - s.kernels.begin();
   const std::optional<size_t> next = s.ahead->AfterUse(static_cast<size_t>(place), milliseconds);
   if (!next) return;
-  RunLater([this, block, blocks, &name = s.kernels[*next]](const std::atomic<bool>& stop) {
-    state_->CodeOf(name).Prepare(
+  const bool is_taken = RunLater([this, block, blocks, next = *next](const std::atomic<bool>& stop) {
+    const std::string& name = state_->kernels[next];
+    const bool is_made = state_->CodeOf(name).Prepare(
         [&] { return MakeCode(name, {.block = block, .many_blocks = AreMany(blocks), .stop = &stop}); });
+    if (!is_made) state_->ahead->GiveUp(next);
   });
+  if (!is_taken) s.ahead->GiveUp(*next);
 }
 
 Result<KernelDeclaration> KernelModule::Declaration(std::string_view kernel) {
@@ -280,11 +283,11 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, const KernelCo
 }
 
 // The module lives as long as the work. Where the work is not taken or fails, the code that there was stays.
-void KernelModule::RunLater(std::function<void(const std::atomic<bool>& stop)> work) {
+bool KernelModule::RunLater(std::function<void(const std::atomic<bool>& stop)> work) {
   // Before the thread starts, which an exit handler ends: what loading registers must be destroyed after
   // that.
-  if (!TheTranslator()) return;
-  RunInBackground(
+  if (!TheTranslator()) return false;
+  return RunInBackground(
       [self = shared_from_this(), work = std::move(work)](const std::atomic<bool>& stop) { work(stop); });
 }
 

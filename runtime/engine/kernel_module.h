@@ -183,7 +183,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   void PrepareShape(const std::string& kernel, Dim3 block, CodeSlot& slot);
   void BeginShape(const CodeSlot& slot);
   Result<bool> ProvideHere(const std::string& kernel, const KernelCode::Wanted& wanted, CodeSlot& slot);
-  void RunLater(std::function<void(const std::atomic<bool>& stop)> work);
+  // False: it will not run.
+  bool RunLater(std::function<void(const std::atomic<bool>& stop)> work);
   // The request's code replaces the slot's.
   void Improve(CompileRequest request, const std::atomic<bool>& stop, CodeSlot& slot);
   std::unique_ptr<State> state_;

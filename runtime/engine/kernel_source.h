@@ -1,6 +1,9 @@
 // The PTX of a module: parsed as far as needed, and named by content for the cache.
 #pragma once
 
+#include <unistd.h>
+
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,20 +24,33 @@ class Once {
  public:
   template <typename Make>
   const Result<T>& Get(const Make& make) {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    // What a thread of the process that forked this one prepares will not come here.
+    prepared_.wait(lock, [this] { return value_ || preparer_ != getpid(); });
     if (!value_) value_.emplace(make());
     return *value_;
   }
-  // Ahead of the first caller; a failure is not kept.
+  // Ahead of the first caller, on a thread that does not come along into a child process: nothing is locked
+  // meanwhile. A failure is not kept. Whether there is a value.
   template <typename Make>
-  void Prepare(const Make& make) {
+  bool Prepare(const Make& make) {
+    {
+      std::lock_guard lock(mutex_);
+      if (value_ || preparer_ == getpid()) return value_ && value_->has_value();
+      preparer_ = getpid();
+    }
+    Result<T> made = make();
     std::lock_guard lock(mutex_);
-    if (value_) return;
-    if (Result<T> made = make()) value_.emplace(std::move(made));
+    preparer_ = 0;
+    if (made && !value_) value_.emplace(std::move(made));
+    prepared_.notify_all();
+    return value_ && value_->has_value();
   }
 
  private:
   std::mutex mutex_;
+  std::condition_variable prepared_;
+  pid_t preparer_ = 0;  // the process of the thread that prepares; 0: none does
   std::optional<Result<T>> value_;
 };
 
