@@ -11,7 +11,8 @@
 //
 // The barrier is one of the lanes that are converged here. It is between what may be read and what may
 // be written next, and between what may be written and the fence or atomic by which others learn of it: loads
-// may run in any order, and so may stores of equal values. Variables in shared memory
+// may run in any order, and so may stores of equal values. Where the first lane writes for all, they wait for
+// it before they read, unless they wait for its result anyway. Variables in shared memory
 // whose address is used for nothing but loads and stores are told apart from each other and from all else:
 // the table of stacks, which every function with a frame reads and writes, is one. Where a function may write
 // before it reads, the barrier is at its entry, and not at each of its calls; what lanes may still have to
@@ -65,16 +66,17 @@ bool Joins(const ir::Inst& inst) { return ir::IsBarrier(inst.op) || ir::IsCollec
 
 // Parts of memory: a bit for each variable that is accessed by its name only, the first one for all else.
 using Parts = uint64_t;
-constexpr Parts kElsewhere = 1, kAnywhere = ~Parts{0};
-// Not a part: what some lane may still have to store, of which others must not learn before.
-constexpr Parts kStored = Parts{1} << 63;
+// Not parts: what some lane may still have to store, of which others must not learn before; what the first
+// lane may still have to store for all. The latter ends within a function.
+constexpr Parts kStored = Parts{1} << 63, kByFirst = Parts{1} << 62;
+constexpr Parts kElsewhere = 1, kAnywhere = ~kByFirst;
 
 // Which variables are accessed by their names only, and what each access of a function concerns.
 class NamedVariables {
  public:
   explicit NamedVariables(const ir::Module& module) : bits_(module.variables.size(), kElsewhere) {
     Parts next = 2;
-    for (size_t n = 0; n < bits_.size() && next != kStored; ++n) {
+    for (size_t n = 0; n < bits_.size() && next != kByFirst; ++n) {
       const ir::Variable& variable = module.variables[n];
       // Arrays whose size the launch gives begin at one address.
       const bool is_apart = variable.size != 0 && variable.linkage != ir::Variable::Linkage::kExtern;
@@ -221,6 +223,46 @@ class StepKeeper {
     }
     return std::nullopt;
   }
+  const ir::Inst* Condition(ir::BlockId block) const {
+    const ir::Inst& branch = f_.terminator(block);
+    if (branch.op != Opcode::kCondBr) return nullptr;
+    const ir::InstId def = f_.at_value(branch.operands[0]).def;
+    const bool is_equal = def.valid() && f_.at_inst(def).op == Opcode::kIcmp &&
+                          f_.at_inst(def).attrs.compare == ir::Compare::kEq;
+    return is_equal ? &f_.at_inst(def) : nullptr;
+  }
+  template <typename Is>
+  bool AnyOperand(const ir::Inst& inst, const Is& is) const {
+    return std::ranges::any_of(inst.operands, [&](ir::ValueId operand) {
+      const ir::InstId def = f_.at_value(operand).def;
+      return def.valid() && is(f_.at_inst(def));
+    });
+  }
+  // The block is for the first lane of those that act as one thread: (lane & mode) == lane.
+  bool IsOfFirst(ir::BlockId block) const {
+    const auto& before = predecessors_[block.index];
+    const ir::Inst* condition = before.size() == 1 ? Condition(before[0]) : nullptr;
+    return condition != nullptr && f_.successors(before[0])[0].to == block &&
+           AnyOperand(*condition, [](const ir::Inst& inst) {
+             return inst.op == Opcode::kSpecialRegister && inst.attrs.special == ir::Special::kLaneId;
+           });
+  }
+  // After it all lanes that act as one thread receive the first one's result: mode == 0.
+  bool Receives(ir::BlockId block) const {
+    const ir::Inst* condition = Condition(block);
+    const auto guarded = condition == nullptr ? std::nullopt : GuardedAfter(block);
+    if (!guarded || f_.successors(block)[0].to != *guarded ||
+        !AnyOperand(*condition,
+                    [](const ir::Inst& inst) { return inst.op == Opcode::kConst && inst.attrs.bits == 0; }))
+      return false;
+    const auto& insts = f_.at_block(*guarded).insts;
+    const auto first = std::ranges::find_if(
+        insts, [&](ir::InstId id) { return ir::IsCollective(f_.at_inst(id).op) || Learns(f_.at_inst(id)); });
+    return first != insts.end() && ir::IsCollective(f_.at_inst(*first).op);
+  }
+  // Whether it may read what the first lane has yet to store, or leads to what may.
+  bool Learns(const ir::Inst& inst) const { return Reads(inst) || IsCall(inst) || inst.op == Opcode::kRet; }
+
   bool GuardedWaits(ir::BlockId block, Parts pending) const {
     const auto guarded = GuardedAfter(block);
     if (!guarded) return false;
@@ -236,10 +278,12 @@ class StepKeeper {
   template <typename Place>
   Parts Walk(ir::BlockId block, Parts pending, const Place& place) const {
     const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
+    const bool is_of_first = IsOfFirst(block);
     for (size_t i = 0; i < insts.size(); ++i) {
       const ir::Inst& inst = f_.at_inst(insts[i]);
       if (Joins(inst)) pending = 0;
-      if (Waits(inst, pending) || (i + 1 == insts.size() && GuardedWaits(block, pending))) {
+      const bool learns = (pending & kByFirst) != 0 && !is_of_first && Learns(inst);
+      if (learns || Waits(inst, pending) || (i + 1 == insts.size() && GuardedWaits(block, pending))) {
         place(i);
         pending = 0;
       }
@@ -251,9 +295,10 @@ class StepKeeper {
       } else {
         if (Reads(inst)) pending |= PartOf(inst);
         if (inst.op == Opcode::kStore && Writes(inst) && PartOf(inst) == kElsewhere) pending |= kStored;
+        if (is_of_first && Writes(inst) && inst.op != Opcode::kFence) pending |= kByFirst;
       }
     }
-    return pending;
+    return Receives(block) ? pending & ~kByFirst : pending;
   }
 
   ir::Function& f_;

@@ -113,7 +113,45 @@ uint64_t FirstWordAfter(const std::string& turn, unsigned turns) {
   return first;
 }
 
+// Lanes that read what was there before the first one wrote for all.
+const std::string kReadAfterStore = R"(  membar.sys;
+  mov.u32 %v0, 7;
+  st.u32 [%words + 8], %v0;
+  ld.u32 %v1, [%words + 8];
+  setp.ne.u32 %p1, %v1, 7;
+  @%p1 atom.add.u64 %r3, [%words], 1;
+)";
+const std::string kReadAfterAtomic = R"(  @%lead red.add.u32 [%words + 8], 1;
+  ld.u32 %v1, [%words + 8];
+  setp.eq.u32 %p1, %v1, 0;
+  @%p1 atom.add.u64 %r3, [%words], 1;
+)";
+
+// In the interpreter, the last lane first.
+uint64_t FirstWordBackwards(const std::string& turn, const std::string& stage) {
+  lowering::BuildOptions options;
+  options.pipeline.passes.tier = lowering::Tier::kLanes;
+  options.pipeline.stop_after = stage;
+  const ir::Module module = BuildKernel(Kernel(turn, 1), "k", options);
+  harness::KernelCall call{{1, 1, 1}, {32, 1, 1}, 0, {}, {}, {}};
+  auto words = rt::ParseSpec("inout:u64:[0,0,0,0]");
+  REQUIRE(words);
+  call.arguments.push_back(std::move(*words));
+  const Status status = harness::RunInterpreter(module, call, {.slice = 1000, .backwards = true});
+  if (!status) FAIL(status.error().Render());
+  uint64_t first = 0;
+  std::memcpy(&first, call.arguments[0].data.data(), sizeof first);
+  return first;
+}
+
 }  // namespace
+
+TEST_CASE("lanes that act as one thread read what the first one has written for all", "[in_step]") {
+  for (const char* stage : {"keep-lanes-in-step", ""}) {
+    CHECK(FirstWordBackwards(kReadAfterStore, stage) == 0);
+    CHECK(FirstWordBackwards(kReadAfterAtomic, stage) == 0);
+  }
+}
 
 TEST_CASE("lanes that act as one thread load what other blocks change once", "[in_step]") {
   for (int n = 0; n < 3; ++n) {
