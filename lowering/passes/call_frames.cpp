@@ -44,17 +44,40 @@ void CallFrames::AddSite(Site site, BlockId after, std::vector<uint32_t>& same) 
 // Ends the block of the call.
 void CallFrames::Enter(const Site& site, BlockId block) {
   std::vector<ir::Edge> edges;
-  for (uint32_t callee : site.callees) edges.push_back({bodies_.at(callee).entry, site.args});
   ir::Builder b{f_, block, site.at};
+  for (uint32_t callee : site.callees) {
+    const BlockId entry = bodies_.at(callee).entry;
+    std::vector<ValueId> args = site.args;
+    for (size_t n = 0; n < args.size(); ++n) {  // bits pass as they are
+      const Type type = f_.type_of(f_.at_block(entry).params[n]);
+      if (type != f_.type_of(args[n])) args[n] = b.Bitcast(type, args[n]);
+    }
+    edges.push_back({entry, std::move(args)});
+  }
   if (site.chosen.valid())
     b.Terminate(Opcode::kSwitch, {site.chosen}, std::move(edges));
   else
     b.Br(edges[0].to, edges[0].args);
 }
 
-size_t CallFrames::ParametersOf(uint32_t function) const {
+CallFrames::Shape CallFrames::ShapeOf(const std::vector<ValueId>& args,
+                                      const std::vector<ValueId>& results) const {
+  Shape shape;
+  for (const ValueId arg : args) shape.push_back(ir::Bits(f_.type_of(arg)));
+  shape.push_back(0);
+  for (const ValueId result : results) shape.push_back(ir::Bits(f_.type_of(result)));
+  return shape;
+}
+
+CallFrames::Shape CallFrames::ShapeOf(uint32_t function) const {
   const ir::Function& f = module_.functions[function];
-  return f.at_block(f.entry).params.size();
+  Shape shape;
+  for (const ValueId param : f.at_block(f.entry).params) shape.push_back(ir::Bits(f.type_of(param)));
+  shape.push_back(0);
+  for (const ir::Param& result : f.returns) {
+    if (result.type != Type::kVoid) shape.push_back(ir::Bits(result.type));  // else it is an argument
+  }
+  return shape;
 }
 
 uint32_t CallFrames::FrameBytes(uint32_t function) const {
@@ -136,7 +159,7 @@ void CallFrames::Push(const Site& site) {
 // Of sites that a function returns to: those of indirect calls, then those that call it by name.
 std::span<const uint32_t> CallFrames::IndirectSitesOf(uint32_t function) const {
   const bool is_target = std::ranges::find(targets_, function) != targets_.end();
-  const auto found = is_target ? indirect_.find(ParametersOf(function)) : indirect_.end();
+  const auto found = is_target ? indirect_.find(ShapeOf(function)) : indirect_.end();
   return found == indirect_.end() ? std::span<const uint32_t>() : std::span(found->second);
 }
 

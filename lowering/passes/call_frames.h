@@ -46,7 +46,10 @@ class CallFrames : protected CallStack {
   // After the call it continues at `after`, whose parameters are the results. `same`: the sites that it is
   // numbered with.
   void AddSite(Site site, BlockId after, std::vector<uint32_t>& same);
-  size_t ParametersOf(uint32_t function) const;
+  // Bits of each parameter and of each result: all that an indirect call and what it reaches agree on.
+  using Shape = std::vector<int>;
+  Shape ShapeOf(const std::vector<ValueId>& args, const std::vector<ValueId>& results) const;
+  Shape ShapeOf(uint32_t function) const;
   // Once all sites are known: frames are pushed and popped, bodies return, the kernel makes the first frame.
   void Connect(ir::Position at);
 
@@ -55,8 +58,8 @@ class CallFrames : protected CallStack {
   std::vector<uint32_t> owner_;                          // by block: function whose body it is, kKernel
   std::map<uint32_t, std::vector<uint32_t>> blocks_of_;  // the same by function
   std::map<uint32_t, Body> bodies_;
-  std::map<size_t, std::vector<uint32_t>> indirect_;  // by the number of arguments: sites of indirect calls
-  std::vector<ir::InstId> symbols_;                   // of local variables, in bodies
+  std::map<Shape, std::vector<uint32_t>> indirect_;  // sites of indirect calls
+  std::vector<ir::InstId> symbols_;                  // of local variables, in bodies
 
  private:
   void Enter(const Site& site, BlockId block);

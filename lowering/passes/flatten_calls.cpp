@@ -133,8 +133,9 @@ class CallFlattener : CallFrames {
               .chosen = {},
               .saved = {},
               .at = call.at};
+    const Shape shape = ShapeOf(site.args, results);
     for (uint32_t target : targets_) {
-      if (ParametersOf(target) == site.args.size()) site.callees.push_back(target);
+      if (ShapeOf(target) == shape) site.callees.push_back(target);
     }
     if (!site.callees.empty()) {
       site.call = ir::AddBlock(f_, "");
@@ -143,7 +144,7 @@ class CallFlattener : CallFrames {
         block = Compare(block, call, site.callees[n], site.call, n);
       OwnNewBlocks(caller);
       for (uint32_t callee : site.callees) TRY_STATUS(AddBody(callee, call.at));
-      std::vector<uint32_t>& same = indirect_[site.args.size()];
+      std::vector<uint32_t>& same = indirect_[shape];
       AddSite(std::move(site), after, same);
     }
     ir::Builder{f_, block, call.at}.Br(plain);
