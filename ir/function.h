@@ -185,6 +185,9 @@ struct Function {
   // A kernel's code for warps whose lanes are together: the function of the module in which they continue
   // once they part (lowering/passes/README.md). ~0: it is no such code.
   uint32_t together_of = ~0u;
+  // A kernel whose code is that of several: these functions of the module, the others of which are
+  // declarations now; kernel_number is the place here. Empty: its own alone.
+  std::vector<uint32_t> entries;
   uint32_t parked_slot =
       ~0u;  // warp slot: lanes that wait while others run an arm of a divergent branch; ~0: none do
 

@@ -89,6 +89,15 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
   const ptx::TranslateOptions translation{.contract = options.contract,
                                           .chains_matrix_sums = options.matrix_sums == MatrixSums::kChained};
   ir::Module module = TRY(ptx::Translate(*symbols_, kernel, translation));
+  if (!options.together.empty() && SharesCallees(module)) {
+    std::vector<std::string_view> names = {kernel};
+    for (const std::string& name : options.together) {
+      if (name != kernel && symbols_->FindKernel(name).index != ptx::ast::kNone) names.emplace_back(name);
+    }
+    // Another one that cannot be translated is no error of this one.
+    auto several = ptx::Translate(*symbols_, names, translation);
+    if (several) module = *std::move(several);
+  }
   watch.Lap("ir");
   if (options.pipeline.verify_each) TRY_STATUS(ir::Verify(module));
   if (options.pipeline.stop_after == "ir") return module;

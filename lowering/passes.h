@@ -55,6 +55,12 @@ TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const Pas
 Status InsertChecks(ir::Module& module, const PassOptions& options);
 // Counts of the blocks' entries; nothing where none are wanted.
 Status InsertCounts(ir::Module& module, const PassOptions& options);
+// Whether the module's kernel, functions[0], is small beside functions that flatten-calls will copy into it:
+// then others that call these are worth translating with it. Before any pass.
+bool SharesCallees(const ir::Module& module);
+// Several kernels, the first of which was requested: those that share its callees become one function with
+// it.
+Status JoinKernels(ir::Module& module, const PassOptions& options);
 // Programs whose lanes count on executing each access together: barriers of the warp between loads and
 // stores.
 Status KeepLanesInStep(ir::Module& module, const PassOptions& options);

@@ -22,6 +22,8 @@ constexpr std::array kPasses = {
         "insert-counts", nullptr, Phase::kSimt, For::kAll, On::kModule,
         "before any pass changes blocks: those of the program are counted; only where a profile wants it",
         InsertCounts},
+    PassEntry{"join-kernels", nullptr, Phase::kSimt, For::kAll, On::kModule,
+              "before any pass that changes the kernel's code: later ones see one kernel", JoinKernels},
     PassEntry{"simplify-callees", Simplify, Phase::kSimt, For::kAll, On::kCallees,
               "before inlining: sizes decide there, and dead code does not count"},
     PassEntry{"keep-lanes-in-step", nullptr, Phase::kSimt, For::kAll, On::kModule,

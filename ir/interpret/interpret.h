@@ -69,7 +69,8 @@ struct InterpretOptions {
   Dim3 grid, block;
   Dim3 cluster = {0, 0, 0};  // blocks of a cluster; 0: what the kernel requires, or one
   uint32_t dynamic_shared_bytes = 0;
-  bool cooperative = false;  // all blocks take turns, so that they may wait for each other at grid barriers
+  uint32_t kernel_number = 0;  // of a function that is the code of several kernels
+  bool cooperative = false;    // all blocks take turns, so that they may wait for each other at grid barriers
   uint64_t instruction_limit = 0;  // per launch; 0: none. Beyond: kFault error, for fuzzing
   // How threads alternate: instructions at a time, and from which end. A program without races computes the
   // same for all.

@@ -46,6 +46,11 @@ Status ExecuteParamBase(Step& s) {
   return {};
 }
 
+Status ExecuteKernelNumber(Step& s) {
+  s.Return(s.machine.options.kernel_number);
+  return {};
+}
+
 namespace {
 
 // Where a grid barrier counts: what the driver puts there is known from the code of cooperative groups. 0

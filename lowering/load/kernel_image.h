@@ -39,11 +39,22 @@ struct KernelImage : KernelDescription {
   std::string entry;               // symbol of the block or step function
   bool is_quick = false;           // made quickly where better code was requested, and is worth its time
   bool for_many_blocks = false;    // quick code that a launch of few blocks must not run (CompileControl)
+  bool serves_all_shapes = false;  // code for one block shape would be no better
   double better_milliseconds = 0;  // quick code: what making better code takes, about
   std::vector<VariableImage> variables;  // those the kernel reaches
   std::string ptx_name;                  // of the PTX module, as the object's line table names it
   std::vector<std::string> source_files;
   std::string object;
 };
+
+// The image of a kernel that is one code with the one of `first`: what the two have in common is there only.
+inline KernelImage WithCommonOf(const KernelImage& first, const KernelImage& other) {
+  KernelImage image = other;
+  image.variables = first.variables;
+  image.ptx_name = first.ptx_name;
+  image.source_files = first.source_files;
+  image.object = first.object;
+  return image;
+}
 
 }  // namespace ptx2cpu::lowering

@@ -176,6 +176,16 @@ std::vector<ir::BlockId> CopyFunction(ir::Function& f, const ir::Function& calle
   return made;
 }
 
+void MakeDeclaration(ir::Function& f) {
+  f.is_declaration = true;
+  f.values.clear();
+  f.insts.clear();
+  f.blocks.clear();
+  f.entry = {};
+  f.locals.clear();
+  f.local_bytes = 0;
+}
+
 void ExitLanes(ir::Function& f, ir::BlockId block) {
   ir::Remove(f, f.at_block(block).insts.back());
   const ir::BlockId gone = ir::AddBlock(f), end = ir::AddBlock(f, "", ir::Level::kWarp);

@@ -51,6 +51,9 @@ Copies CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks);
 // variables and ret stay as they are in the callee.
 std::vector<ir::BlockId> CopyFunction(ir::Function& f, const ir::Function& callee);
 
+// What remains is its name, which other code may have taken the address of, and what a launch must know.
+void MakeDeclaration(ir::Function& f);
+
 // Replaces parameters that receive one value over every edge by that value. True when there were any.
 bool DropRedundantParams(ir::Function& f);
 

@@ -217,17 +217,6 @@ class Reached {
   bool calls_indirectly_ = false;
 };
 
-// Its name remains: other code may hold its address.
-void MakeDeclaration(ir::Function& f) {
-  f.is_declaration = true;
-  f.values.clear();
-  f.insts.clear();
-  f.blocks.clear();
-  f.entry = {};
-  f.locals.clear();
-  f.local_bytes = 0;
-}
-
 }  // namespace
 
 Status InlineCalls(ir::Module& module, const PassOptions& options) {

@@ -218,7 +218,8 @@ class LanesResumable {
 
   bool IsSource(const ir::Inst& inst) const {
     return inst.op == Opcode::kConst || inst.op == Opcode::kSymbol || inst.op == Opcode::kParamBase ||
-           inst.op == Opcode::kFunctionAddress || inst.op == Opcode::kTensorMemory ||
+           inst.op == Opcode::kKernelNumber || inst.op == Opcode::kFunctionAddress ||
+           inst.op == Opcode::kTensorMemory ||
            (inst.op == Opcode::kSpecialRegister && (inst.attrs.flags & ir::kVolatile) == 0);
   }
 

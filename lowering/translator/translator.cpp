@@ -106,7 +106,8 @@ class OneModule final : public TranslatedModule {
   Result<std::optional<KernelImage>> Compile(std::string_view kernel, const CodeOptions& options,
                                              const CompileControl& control) const override {
     const ThrowInternalErrors throwing;
-    const auto built = TRY(Build(kernel, options));
+    auto built = TRY(Build(kernel, options, control.together));
+    if (built && !IsOneCode(*built)) built = TRY(Build(kernel, options, {}));
     if (!built) return std::nullopt;
     const ir::Module& module = *built;
     const auto jit = TRY(Jit::Create({.optimisation = options.optimisation,
@@ -118,7 +119,8 @@ class OneModule final : public TranslatedModule {
     auto image = jit->Compile(module, kernel,
                               {.scalar_from = slow ? control.scalar_from : CompileControl::kNever,
                                .quick_from = control.quick_from,
-                               .stop = control.stop});
+                               .stop = control.stop,
+                               .others = control.others});
     if (image) {
       image->for_many_blocks &= Repeats(module);
       return std::optional(*std::move(image));
@@ -128,8 +130,16 @@ class OneModule final : public TranslatedModule {
   }
 
  private:
-  Result<std::optional<ir::Module>> Build(std::string_view kernel, const CodeOptions& options) const {
-    const BuildOptions build = BuildOptionsOf(options);
+  // A kernel alone, or several whose lanes run one by one, so that the emitter can make them one code.
+  static bool IsOneCode(const ir::Module& module) {
+    const ir::Function& f = module.functions[0];
+    return f.entries.empty() || (f.resumes == ir::Resumes::kLanes && !ir::RunsTogether(f));
+  }
+
+  Result<std::optional<ir::Module>> Build(std::string_view kernel, const CodeOptions& options,
+                                          std::span<const std::string> together) const {
+    BuildOptions build = BuildOptionsOf(options);
+    if (!options.block) build.together = together;
     const auto& block = options.block;
     std::optional<ir::Module> module;
     if (block)

@@ -76,6 +76,11 @@ struct CompileControl {
   // (runtime/launch/later_code.h).
   size_t scalar_from = kNever, quick_from = kNever;
   bool many_blocks = false;
+  // Kernels that may become one code with the one that is compiled, in quick code, where they share most of
+  // what they call; `others` receives the images of those that do, without what is in the image that is
+  // returned (WithCommonOf).
+  std::span<const std::string> together = {};
+  std::vector<KernelImage>* others = nullptr;
   const std::atomic<bool>* stop = nullptr;  // once it is set, compiling fails soon
   bool print_remarks = false;               // what becomes of the loops over threads, on standard error
 };

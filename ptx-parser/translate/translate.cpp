@@ -218,21 +218,27 @@ ir::Function KernelDeclaration() {
 
 Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name,
                              const TranslateOptions& options) {
-  const SymbolTable::Place kernel = TRY(FindKernel(symbols, name));
+  return Translate(symbols, std::span(&name, 1), options);
+}
+
+Result<ir::Module> Translate(const SymbolTable& symbols, std::span<const std::string_view> names,
+                             const TranslateOptions& options) {
+  std::vector<SymbolTable::Place> kernels;
+  for (const std::string_view name : names) kernels.push_back(TRY(FindKernel(symbols, name)));
   for (const SymbolTable::Module& module : symbols.modules()) {
     TRY_STATUS(CheckAddressSize(*module.ast));
     TRY_STATUS(CheckSizes(*module.ast));
   }
   ir::Module out;
   Translation work(symbols, out);
-  FillModuleHeader(work, symbols.Ast(kernel), out);
-  work.context(kernel).RequireFunction(kernel.index);
+  FillModuleHeader(work, symbols.Ast(kernels[0]), out);
+  for (const SymbolTable::Place kernel : kernels) work.context(kernel).RequireFunction(kernel.index);
   // Functions and variables add what they need until nothing new is found.
   size_t functions_done = 0, variables_done = 0;
   while (functions_done < work.functions().size() || variables_done < work.used_variables().size()) {
     for (; functions_done < work.functions().size(); ++functions_done) {
       const SymbolTable::Place place = work.functions()[functions_done].place;
-      const bool is_other_kernel = functions_done != 0 && symbols.Function(place).is_entry;
+      const bool is_other_kernel = functions_done >= kernels.size() && symbols.Function(place).is_entry;
       ir::Function function = is_other_kernel
                                   ? KernelDeclaration()
                                   : TRY(TranslateFunction(work.context(place), place.index, options));

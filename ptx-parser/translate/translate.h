@@ -1,6 +1,7 @@
 // Translation: syntax tree -> IR (phase Simt) of one kernel and all functions that it calls.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
 // defines, all of them in `more`). Lines and source files are numbered on from module to module:
 // Module::Place.
 Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view kernel,
+                             const TranslateOptions& options = {});
+// Several kernels and all that they call: they are the first functions, in this order.
+Result<ir::Module> Translate(const SymbolTable& symbols, std::span<const std::string_view> kernels,
                              const TranslateOptions& options = {});
 
 // The program's variables alone: initialisers may name functions that are declarations here.

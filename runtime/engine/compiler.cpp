@@ -21,6 +21,9 @@ namespace {
 // First byte of what is kept.
 constexpr char kHasImage = 'I', kHasNone = 'N';
 
+// Kernels that are offered to be one code with another: enough for most programs, and compiled soon.
+constexpr size_t kMaxNeighbours = 31;
+
 std::string_view Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -110,6 +113,10 @@ std::optional<CompiledImage> KernelCompiler::FromCache(const Digest& key) const 
 }
 
 bool KernelCompiler::IsKept(const CompileRequest& request) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!request.block && ready_.contains(request.kernel)) return true;
+  }
   if (options_.cache == nullptr || RemarksWanted()) return false;
   const Keys keys = KeysOf(request);
   if (options_.cache->Has(keys.full)) return true;
@@ -144,8 +151,13 @@ Result<CompiledImage> KernelCompiler::Compile(const CompileRequest& request) {
 Result<CompiledImage> KernelCompiler::Obtain(const CompileRequest& request) {
   const bool quick_allowed = request.quick_allowed && options_.quick_tier;
   Keys keys{};
+  if (options_.cache != nullptr) keys = KeysOf(request);
+  const bool may_be_ready = MayBeReady(request) && !RemarksWanted();
+  if (auto ready = may_be_ready ? TakeReady(request) : std::nullopt) {
+    Keep(ready->is_quick ? keys.quick : keys.full, &*ready->image);
+    return *std::move(ready);
+  }
   if (options_.cache != nullptr) {
-    keys = KeysOf(request);
     const bool ask = request.ask_cache && !RemarksWanted();
     if (auto kept = ask ? FromCache(keys.full) : std::nullopt) return *std::move(kept);
     if (auto kept = ask && quick_allowed ? FromCache(keys.quick) : std::nullopt) {
@@ -168,6 +180,11 @@ Result<CompiledImage> KernelCompiler::Obtain(const CompileRequest& request) {
     control.quick_from = options_.quick_from;
     control.many_blocks = request.many_blocks;
   }
+  const std::vector<std::string> neighbours =
+      may_be_ready ? Neighbours(request.kernel) : std::vector<std::string>();
+  std::vector<lowering::KernelImage> others;
+  control.together = neighbours;
+  control.others = &others;
   const lowering::CodeOptions options = CodeOptionsOf(request);
   CompiledImage compiled;
   compiled.image = TRY(Contained([&] {
@@ -180,6 +197,47 @@ Result<CompiledImage> KernelCompiler::Obtain(const CompileRequest& request) {
        : compiled.is_quick      ? keys.quick
                                 : keys.full,
        compiled.image ? &*compiled.image : nullptr);
+  if (compiled.image) AddReady(std::move(others), *compiled.image);
+  return compiled;
+}
+
+std::vector<std::string> KernelCompiler::Neighbours(const std::string& kernel) {
+  std::vector<std::string> near;
+  const auto place = std::ranges::find(kernels_, kernel);
+  if (place == kernels_.end()) return near;
+  const auto own = static_cast<size_t>(place - kernels_.begin());
+  std::lock_guard lock(mutex_);
+  made_.insert(kernel);
+  for (size_t distance = 1; distance < kernels_.size() && near.size() < kMaxNeighbours; ++distance) {
+    for (const size_t at : {own + distance, own - distance}) {  // before the first: more than there are
+      if (at < kernels_.size() && !made_.contains(kernels_[at])) near.push_back(kernels_[at]);
+    }
+  }
+  return near;
+}
+
+void KernelCompiler::AddReady(std::vector<lowering::KernelImage> images, const lowering::KernelImage& first) {
+  if (images.empty()) return;
+  const auto shared = std::make_shared<const lowering::KernelImage>(first);
+  std::lock_guard lock(mutex_);
+  for (lowering::KernelImage& image : images) {
+    std::string name = image.name;
+    if (made_.insert(name).second) ready_.emplace(std::move(name), Ready{std::move(image), shared});
+  }
+}
+
+std::optional<CompiledImage> KernelCompiler::TakeReady(const CompileRequest& request) {
+  Ready ready;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = ready_.find(request.kernel);
+    if (found == ready_.end()) return std::nullopt;
+    ready = std::move(found->second);
+    ready_.erase(found);
+  }
+  CompiledImage compiled;
+  compiled.image = lowering::WithCommonOf(*ready.first, ready.image);
+  compiled.is_quick = ready.image.is_quick;
   return compiled;
 }
 

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "runtime/engine/kernel_source.h"
 #include "runtime/engine/module_options.h"
@@ -31,16 +36,18 @@ struct CompiledImage {
   double milliseconds = 0;       // that it took; where a profile is wanted
 };
 
-// For this machine, or the one that PTX2CPU_TARGET names. Immutable after construction; safe to use from
-// several threads at once.
+// For this machine, or the one that PTX2CPU_TARGET names. Safe to use from several threads at once. Code that
+// is made quickly may be that of several kernels: the images of the others wait until they are requested.
 class KernelCompiler {
  public:
-  KernelCompiler(KernelSource& source, const ModuleOptions& options) : source_(source), options_(options) {}
+  // `kernels`: all of the module, in the order of the text. The three outlive this.
+  KernelCompiler(KernelSource& source, const std::vector<std::string>& kernels, const ModuleOptions& options)
+      : source_(source), kernels_(kernels), options_(options) {}
 
   Result<CompiledImage> Compile(const CompileRequest& request);
   // The image of code for any shape without its object: sizes, parameters, flags.
   Result<lowering::KernelImage> Describe(const std::string& kernel);
-  // Whether the cache has what Compile would answer, of the quick tier at least.
+  // Whether Compile would answer without compiling, of the quick tier at least.
   bool IsKept(const CompileRequest& request);
   // Of the best tier.
   bool IsBestKept(const CompileRequest& request);
@@ -56,8 +63,27 @@ class KernelCompiler {
   std::optional<CompiledImage> FromCache(const Digest& key) const;
   void Keep(const Digest& key, const lowering::KernelImage* image) const;
 
+  // What is made with another kernel's code is quick code for any shape with the module's own options. Checks
+  // name the parameters of one kernel.
+  bool MayBeReady(const CompileRequest& request) const {
+    return options_.quick_tier && options_.checks == 0 && request.quick_allowed && !request.block &&
+           !request.alignment && !request.counts;
+  }
+  std::optional<CompiledImage> TakeReady(const CompileRequest& request);
+  // Those near the kernel that have no code yet.
+  std::vector<std::string> Neighbours(const std::string& kernel);
+  void AddReady(std::vector<lowering::KernelImage> images, const lowering::KernelImage& first);
+
   KernelSource& source_;
+  const std::vector<std::string>& kernels_;
   const ModuleOptions& options_;
+  struct Ready {
+    lowering::KernelImage image;
+    std::shared_ptr<const lowering::KernelImage> first;  // of those that were made together
+  };
+  std::mutex mutex_;
+  std::map<std::string, Ready> ready_;  // by kernel
+  std::set<std::string> made_;          // kernels whose code for any shape was made, ready or not
 };
 
 }  // namespace ptx2cpu::rt

@@ -137,6 +137,7 @@ Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block, bool many_blocks) c
 Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
   const bool by_blocks = (any->flags & PTX2CPU_KERNEL_RESUMES_BLOCKS) != 0;
   if (any->run_step == nullptr || by_blocks) return notes ? any : WhenHot(block, any);
+  if (!notes && any_.serves_all_shapes) return any;
   const Special* special = TRY(MakeSpecial({block, notes}, kMaxSpecials));
   const ptx2cpu_kernel* code =
       special == nullptr ? nullptr : special->slot.code.load(std::memory_order_acquire);

@@ -49,7 +49,7 @@ struct KernelModule::State {
   State(std::vector<PtxText> texts, ModuleOptions given)
       : source(std::move(texts)),
         options(given),
-        compiler(source, options),
+        compiler(source, kernels, options),
         facts(source, options.cache),
         loader(EntryPoints()) {}
 
@@ -254,6 +254,7 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, const KernelCo
   if (wanted.notes) request.alignment = lowering::AlignmentChecks::kNoted;
   CompiledImage compiled = TRY(s.compiler.Compile(request));
   if (!compiled.image) return compiled.from_cache;
+  slot.serves_all_shapes = compiled.image->serves_all_shapes;
   double milliseconds = compiled.from_cache ? kKeptBetterMilliseconds : compiled.image->better_milliseconds;
   const bool from_cache = compiled.from_cache;
   auto loaded = s.reports.Load(request, compiled);

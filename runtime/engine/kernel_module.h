@@ -38,7 +38,8 @@ struct CompileRequest;
 // One form of a kernel's code. Code of the quick tier is replaced once there is better code.
 struct CodeSlot {
   std::atomic<const ptx2cpu_kernel*> code = nullptr;
-  std::unique_ptr<BetterCode> better;  // set before quick code is; else null
+  std::unique_ptr<BetterCode> better;           // set before quick code is; else null
+  std::atomic<bool> serves_all_shapes = false;  // set before the code is (KernelImage)
 };
 
 // A compiled kernel: for any block shape, or for the first shapes that it is launched with until further ones

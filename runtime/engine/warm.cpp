@@ -20,9 +20,10 @@ namespace {
 
 struct OneModule {
   explicit OneModule(ModuleSource from)
-      : options(from.options), source(std::move(from.texts)), compiler(source, options) {}
+      : options(from.options), source(std::move(from.texts)), compiler(source, kernels, options) {}
   ModuleOptions options;
   KernelSource source;
+  const std::vector<std::string> kernels = {};  // each is compiled alone, to the best code
   KernelCompiler compiler;
 };
 

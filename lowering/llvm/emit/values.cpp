@@ -74,6 +74,17 @@ Status EmitParamBase(Site& s) {
   return {};
 }
 
+Status EmitKernelNumber(Site& s) {
+  constexpr unsigned kNumber = 3;  // after the arguments of a step
+  const llvm::Function* function = s.e.body.function;
+  if (s.e.f.entries.empty() || function->arg_size() <= kNumber) {
+    s.Return(s.b.getInt32(0));
+  } else {
+    s.Return(function->getArg(kNumber));
+  }
+  return {};
+}
+
 namespace {
 
 // x | y << 10 | z << 20, from the block's table.

@@ -32,11 +32,13 @@ bool ReadsThreadIndex(const ir::Function& f) {
   return false;
 }
 
-// ptx2cpu_block_function, or ptx2cpu_step_function for resumable kernels.
+// ptx2cpu_block_function, or ptx2cpu_step_function for resumable kernels. `takes_number`: of the kernel that
+// runs, as the last one.
 llvm::Function* DeclareKernel(ModuleEmitter& m, const ir::Function& kernel, const std::string& name,
-                              llvm::GlobalValue::LinkageTypes linkage) {
+                              llvm::GlobalValue::LinkageTypes linkage, bool takes_number = false) {
   std::vector<llvm::Type*> parameters{llvm::PointerType::getUnqual(m.context)};
   if (kernel.resumes != ir::Resumes::kNever) parameters.resize(3, llvm::Type::getInt32Ty(m.context));
+  if (takes_number) parameters.push_back(llvm::Type::getInt32Ty(m.context));
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m.context), parameters, false);
   return llvm::Function::Create(type, linkage, name, m.module.get());
 }
@@ -68,6 +70,27 @@ void EmitShapeChoice(ModuleEmitter& m, const ir::Function& f, llvm::Function* ke
   kernel->setDoesNotThrow();
 }
 
+// A step function for each of the kernels that have one code: void step(block, warp, entry) { code(block,
+// warp, entry, number); }
+void EmitEntries(ModuleEmitter& m, const ir::Function& f, llvm::Function* code) {
+  for (uint32_t number = 0; number < f.entries.size(); ++number) {
+    const ir::Function& kernel = m.ir.functions[f.entries[number]];
+    llvm::Function* entry =
+        DeclareKernel(m, f, EntryName(kernel, f.resumes), llvm::GlobalValue::ExternalLinkage);
+    llvm::IRBuilder<> b(llvm::BasicBlock::Create(m.context, "entry", entry));
+    if (m.debug) {
+      m.debug->Attach(*entry, kernel);
+      b.SetCurrentDebugLocation(m.debug->Locate(kernel.at));
+    }
+    llvm::SmallVector<llvm::Value*, 4> arguments;
+    for (llvm::Argument& argument : entry->args()) arguments.push_back(&argument);
+    arguments.push_back(b.getInt32(number));
+    b.CreateCall(code, arguments);
+    b.CreateRetVoid();
+    entry->setDoesNotThrow();
+  }
+}
+
 // Atomics that wait do so in the block's slots.
 void LayOutDeferred(KernelLayout& layout, const DeferredAtomics& deferred) {
   if (!deferred.any() || (layout.flags & deferred.KernelFlag()) != 0) return;
@@ -76,7 +99,6 @@ void LayOutDeferred(KernelLayout& layout, const DeferredAtomics& deferred) {
 }
 
 Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
-  llvm::Function* entry = DeclareKernel(m, kernel, EntryName(kernel), llvm::GlobalValue::ExternalLinkage);
   auto body = [&](llvm::Function* function, bool one_dimensional) -> Status {
     FunctionEmitter emitter(m, kernel, function, one_dimensional);
     LayOutDeferred(m.layout, emitter.deferred);
@@ -86,6 +108,15 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
     emitter.matrix_tiles.End();
     return {};
   };
+  if (!kernel.entries.empty()) {
+    CHECK(kernel.resumes == ir::Resumes::kLanes, "several kernels are one code whose lanes run one by one");
+    llvm::Function* code =
+        DeclareKernel(m, kernel, EntryName(kernel) + ".and_others", llvm::GlobalValue::InternalLinkage, true);
+    TRY_STATUS(body(code, false));
+    EmitEntries(m, kernel, code);
+    return {};
+  }
+  llvm::Function* entry = DeclareKernel(m, kernel, EntryName(kernel), llvm::GlobalValue::ExternalLinkage);
   bool matters = !kernel.is_flat && ReadsThreadIndex(kernel);  // flat loops count the indices themselves
   for (uint32_t index : m.layout.functions) matters |= ReadsThreadIndex(m.ir.functions[index]);
   // One lane after the other: no loop to gain from it.

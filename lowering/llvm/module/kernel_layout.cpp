@@ -171,6 +171,17 @@ std::vector<PointRow> PointsOf(const ir::Function& kernel) {
 
 }  // namespace
 
+void DescribeDeclared(const ir::Function& kernel, KernelDescription& description) {
+  description.name = kernel.name;
+  description.parameters.clear();
+  for (const ir::Param& param : kernel.params)
+    description.parameters.push_back({param.name, param.offset, param.size, param.align});
+  description.parameter_bytes = kernel.param_bytes;
+  std::ranges::copy(kernel.max_threads, description.max_threads.begin());
+  std::ranges::copy(kernel.required_threads, description.required_threads.begin());
+  std::ranges::copy(kernel.required_cluster, description.required_cluster.begin());
+}
+
 Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kernel) {
   KernelLayout layout;
   Reach reach(module);
@@ -183,13 +194,7 @@ Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kern
   LayOutShared(module, reach, layout);
   layout.local_bytes = AlignUp(kernel.local_bytes, 16);
   layout.slot_count = static_cast<uint32_t>(kernel.slots.size());
-  layout.name = kernel.name;
-  for (const ir::Param& param : kernel.params)
-    layout.parameters.push_back({param.name, param.offset, param.size, param.align});
-  layout.parameter_bytes = kernel.param_bytes;
-  std::ranges::copy(kernel.max_threads, layout.max_threads.begin());
-  std::ranges::copy(kernel.required_threads, layout.required_threads.begin());
-  std::ranges::copy(kernel.required_cluster, layout.required_cluster.begin());
+  DescribeDeclared(kernel, layout);
   layout.flags = kernel.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
   if (kernel.resumes == ir::Resumes::kBlocks) layout.flags |= PTX2CPU_KERNEL_RESUMES_BLOCKS;
   if (reach.has_tensor_memory()) layout.flags |= PTX2CPU_KERNEL_HAS_TENSOR_MEMORY;

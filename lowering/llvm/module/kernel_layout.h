@@ -19,6 +19,8 @@ struct KernelLayout : KernelDescription {
 
 // The one Collapsed kernel of the module, or the one of that name.
 Result<const ir::Function*> FindKernel(const ir::Module& module, std::string_view name);
+// The fields that the kernel's declaration decides on.
+void DescribeDeclared(const ir::Function& kernel, KernelDescription& description);
 Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kernel);
 // The definition of a declaration with the same name, itself when defined, nullptr when there is none.
 const ir::Function* DefinitionOf(const ir::Module& module, const ir::Function& function);

@@ -2,8 +2,10 @@
 
 namespace ptx2cpu::lowering {
 
-std::string EntryName(const ir::Function& kernel) {
-  return (kernel.resumes == ir::Resumes::kNever ? "ptx2cpu_block_" : "ptx2cpu_step_") + CName(kernel.name);
+std::string EntryName(const ir::Function& kernel) { return EntryName(kernel, kernel.resumes); }
+
+std::string EntryName(const ir::Function& kernel, ir::Resumes resumes) {
+  return (resumes == ir::Resumes::kNever ? "ptx2cpu_block_" : "ptx2cpu_step_") + CName(kernel.name);
 }
 
 std::string CName(std::string_view ptx_name) {

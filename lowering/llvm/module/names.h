@@ -13,5 +13,7 @@ std::string CName(std::string_view ptx_name);
 // The symbol of a kernel's block function, or of its step function when it is resumable; a name of its own,
 // because a kernel may be called memset.
 std::string EntryName(const ir::Function& kernel);
+// Of a kernel whose code is another's (ir::Function::entries), which resumes that.
+std::string EntryName(const ir::Function& kernel, ir::Resumes resumes);
 
 }  // namespace ptx2cpu::lowering

@@ -68,10 +68,28 @@ std::vector<VariableImage> DescribeVariables(const ir::Module& module) {
   return images;
 }
 
+std::vector<KernelImage> DescribeOthers(const ir::Module& module, const ir::Function& kernel,
+                                        const KernelImage& image) {
+  std::vector<KernelImage> others;
+  for (size_t number = 1; number < kernel.entries.size(); ++number) {
+    const ir::Function& other = module.functions[kernel.entries[number]];
+    KernelImage& own = others.emplace_back();
+    static_cast<KernelDescription&>(own) = image;
+    DescribeDeclared(other, own);
+    own.is_quick = image.is_quick;
+    own.better_milliseconds = image.better_milliseconds;
+    own.serves_all_shapes = image.serves_all_shapes;
+    own.entry = EntryName(other, kernel.resumes);
+    if (!own.points.empty()) own.points[0].ptx_line = other.at.ptx_line;
+  }
+  return others;
+}
+
 KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout) {
   KernelImage image;
   static_cast<KernelDescription&>(image) = layout;
   image.entry = EntryName(kernel);
+  image.serves_all_shapes = !kernel.entries.empty();
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     if (!HasStorage(module.variables[i]) || !layout.variables[i]) continue;
     VariableImage& variable = image.variables.emplace_back(WithoutAddresses(module, module.variables[i]));

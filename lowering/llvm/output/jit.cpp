@@ -105,6 +105,9 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   Lap lap;
   llvm::LLVMContext context;
   EmitOptions emit = EmitOptionsFor(kernel->name, options.alignment);
+  // The parameters of one kernel are not those of the others.
+  if (!kernel->entries.empty() && emit.alignment == AlignmentChecks::kAssumed)
+    emit.alignment = AlignmentChecks::kNoted;
   // One version for blocks of any shape is enough for code that is soon replaced.
   const bool may_be_quick = level > 1 && options.quick_from != CompileOptions::kNever;
   if (may_be_quick) emit.thread_ids = ThreadIds::kAnyShape;
@@ -132,6 +135,7 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   if (image.is_quick)
     image.better_milliseconds = kBestPerQuick * (times.emit + times.optimise + times.generate);
   if (options.times != nullptr) *options.times = times;
+  if (options.others != nullptr) *options.others = DescribeOthers(module, *kernel, image);
   return image;
 }
 

@@ -66,6 +66,8 @@ class Jit {
     size_t quick_from = kNever;
     const std::atomic<bool>* stop = nullptr;  // once it is set, Compile fails soon
     CompileTimes* times = nullptr;            // receives what the steps took
+    // Of a kernel whose code is that of several: receives the images of the others (DescribeOthers).
+    std::vector<KernelImage>* others = nullptr;
   };
   // Machine code and what a loader must know; changes nothing here.
   Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel,

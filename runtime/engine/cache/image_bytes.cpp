@@ -23,7 +23,8 @@ class Archive {
   void Field(lowering::KernelImage& image) {
 #define KERNEL_FIELD(kind, name, meaning) Field(image.name);
 #include "runtime/abi/kernel_fields.def"
-    Fields(image.resumes, image.entry, image.variables, image.ptx_name, image.source_files, image.object);
+    Fields(image.resumes, image.entry, image.variables, image.ptx_name, image.source_files, image.object,
+           image.serves_all_shapes);
   }
   void Field(lowering::DeclaredVariables& variables) { Fields(variables.list, variables.images); }
   void Field(lowering::KernelDeclaration& declaration) {
