@@ -5,6 +5,7 @@ import {fileURLToPath} from "node:url";
 import {parseArgs} from "node:util";
 
 import {CheckFfmpeg} from "./ffmpeg.mjs";
+import {CheckHalide} from "./halide.mjs";
 import {CheckHashcat} from "./hashcat.mjs";
 import {CheckLlama} from "./llama.mjs";
 import {CheckOperations} from "./operations.mjs";
@@ -19,6 +20,7 @@ const llamaPackages = ["node-llama-cpp", "@node-llama-cpp/linux-x64", "@node-lla
 // Each check returns rows {what, ran, right, measure, ours, theirs, note}; times are seconds of processor time.
 const programs = {
   ffmpeg: {from: "Debian: ffmpeg", apt: ["ffmpeg"], npm: [], Check: CheckFfmpeg},
+  halide: {from: "Debian: python3-halide", apt: ["python3-halide"], npm: [], Check: CheckHalide},
   hashcat: {from: "Debian: hashcat", apt: ["hashcat"], npm: [], Check: CheckHashcat},
   ggml: {from: `npm: @node-llama-cpp/linux-x64-cuda@${kLlamaVersion}`, apt: ["g++"], npm: llamaPackages, Check: CheckOperations},
   llama: {from: `npm: @node-llama-cpp/linux-x64-cuda, -cuda-ext, ${kLlamaVersion}`, apt: [], npm: llamaPackages, Check: CheckLlama},
