@@ -1,6 +1,7 @@
 #include "analysis/memory/barrier_intervals.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ptx2cpu::analysis {
 namespace {
@@ -147,10 +148,10 @@ void BarrierIntervals::FindEnds(Interval& interval) {
 }
 
 // All of an interval whose threads may part, else what leads to the barrier.
-void BarrierIntervals::AddBefore(const Interval& interval, const std::vector<uint32_t>& all) {
+void BarrierIntervals::AddBefore(const Interval& interval) {
   for (uint32_t end : interval.ends) {
     if (interval.apart) {
-      Unite(before_[end], all);
+      Unite(before_[end], interval.effects);
       continue;
     }
     std::vector<bool>& leads = seen_;
@@ -172,10 +173,27 @@ void BarrierIntervals::AddBefore(const Interval& interval, const std::vector<uin
   }
 }
 
+void BarrierIntervals::FindAround(const std::vector<Interval>& intervals) {
+  std::vector<std::vector<uint32_t>> part_of(stretches_.size());
+  for (uint32_t i = 0; i < intervals.size(); ++i) {
+    for (uint32_t s : intervals[i].stretches) part_of[s].push_back(i);
+  }
+  std::map<std::vector<uint32_t>, uint32_t> numbers;
+  for (uint32_t s = 0; s < stretches_.size(); ++s) {
+    const auto [known, is_new] = numbers.emplace(part_of[s], static_cast<uint32_t>(around_.size()));
+    around_of_[s] = known->second;
+    if (!is_new) continue;
+    std::vector<uint32_t>& effects = around_.emplace_back();
+    for (uint32_t i : part_of[s]) Unite(effects, intervals[i].effects);
+    if (part_of[s].size() > 1) SortUnique(effects);
+  }
+}
+
 void BarrierIntervals::Solve() {
   before_.assign(barriers_.size(), {});
   after_.assign(barriers_.size(), {});
-  around_.assign(stretches_.size(), {});
+  around_.clear();
+  around_of_.assign(stretches_.size(), 0);
   seen_.assign(stretches_.size(), false);
   leads_.assign(stretches_.size(), kNoNode);
   std::vector<Interval> intervals;
@@ -186,12 +204,10 @@ void BarrierIntervals::Solve() {
     steps_ += interval.stretches.size() * (1 + (interval.apart ? 0 : interval.ends.size()));
     known_ = steps_ <= kMaxSteps * stretches_.size();
     if (!known_) return;
-    std::vector<uint32_t> all;
-    for (uint32_t s : interval.stretches) Unite(all, stretches_[s].effects);
-    SortUnique(all);
-    for (uint32_t s : interval.stretches) Unite(around_[s], all);
-    AddBefore(interval, all);
-    if (barrier != kNoNode) after_[barrier] = std::move(all);
+    for (uint32_t s : interval.stretches) Unite(interval.effects, stretches_[s].effects);
+    SortUnique(interval.effects);
+    AddBefore(interval);
+    if (barrier != kNoNode) after_[barrier] = interval.effects;
     intervals.push_back(std::move(interval));
   };
   add(head_[f_.entry.index], kNoNode);
@@ -200,7 +216,7 @@ void BarrierIntervals::Solve() {
     barriers_[b].together = true;
   }
   for (auto& set : before_) SortUnique(set);
-  for (auto& set : around_) SortUnique(set);
+  FindAround(intervals);
   // Threads that part may be in different intervals from then on.
   for (bool changed = true; changed;) {
     changed = false;

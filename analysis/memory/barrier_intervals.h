@@ -45,7 +45,7 @@ class BarrierIntervals {
   const std::vector<uint32_t>& effects_before(uint32_t barrier) const { return before_[barrier]; }
   const std::vector<uint32_t>& effects_after(uint32_t barrier) const { return after_[barrier]; }
   // What other threads may do while a thread is in the stretch: all effects of the intervals it is part of.
-  const std::vector<uint32_t>& effects_around(uint32_t stretch) const { return around_[stretch]; }
+  const std::vector<uint32_t>& effects_around(uint32_t stretch) const { return around_[around_of_[stretch]]; }
 
   // Is the order of everything before the barrier and everything after it, by different threads, of no
   // concern?
@@ -58,7 +58,8 @@ class BarrierIntervals {
     uint32_t barrier = kNoNode;  // where it begins; kNoNode: the kernel's start
     std::vector<uint32_t> stretches;
     std::vector<uint32_t> ends;  // barriers
-    bool apart = false;          // threads may continue to different ends, or leave
+    std::vector<uint32_t> effects;
+    bool apart = false;  // threads may continue to different ends, or leave
   };
 
   void Cut();
@@ -66,7 +67,8 @@ class BarrierIntervals {
   void Solve();
   Interval From(uint32_t stretch);
   void FindEnds(Interval& interval);
-  void AddBefore(const Interval& interval, const std::vector<uint32_t>& all);  // its effects
+  void AddBefore(const Interval& interval);
+  void FindAround(const std::vector<Interval>& intervals);
 
   const ir::Function& f_;
   const MemoryEffects& effects_;
@@ -75,7 +77,11 @@ class BarrierIntervals {
   std::vector<Stretch> stretches_;
   std::vector<uint32_t> head_;  // per block: its first stretch
   std::vector<BlockBarrier> barriers_;
-  std::vector<std::vector<uint32_t>> before_, after_, around_;
+  std::vector<std::vector<uint32_t>> before_, after_;  // by barrier
+  // Those of all stretches that are part of the same intervals, and by stretch which ones: each on its own
+  // would be as many effects for each stretch as its interval has.
+  std::vector<std::vector<uint32_t>> around_;
+  std::vector<uint32_t> around_of_;
   // Of one interval, by stretch; what it has touched is reset.
   std::vector<bool> seen_;
   std::vector<uint32_t> leads_;

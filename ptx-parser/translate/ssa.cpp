@@ -24,7 +24,12 @@ void Ssa::Write(Variable variable, BlockId block, ValueId value) {
         "a register takes values of its own width");
   CHECK(!may_write_ || may_write_(variable),
         "a register is written that its instruction's form does not name");
-  State(block).values[variable] = value;
+  BlockState& state = State(block);
+  state.values[variable] = value;
+  if (state.chain == kNoChain || state.place == 0) return;
+  std::vector<uint32_t>& places = chains_[state.chain].writers[variable];
+  CHECK(places.empty() || places.back() <= state.place, "a chain is written from its beginning to its end");
+  if (places.empty() || places.back() != state.place) places.push_back(state.place);
 }
 
 ValueId Ssa::Read(Variable variable, BlockId block) {
@@ -39,8 +44,30 @@ ValueId Ssa::Read(Variable variable, BlockId block) {
 
 void Ssa::SetDominator(BlockId block, BlockId dominator, std::vector<Variable> written) {
   BlockState& state = State(block);
+  BlockState& before = State(dominator);
   state.dominator = dominator;
+  if (before.chain == kNoChain) {
+    before.chain = static_cast<uint32_t>(chains_.size());
+    chains_.push_back({{dominator}, {}});
+  }
+  if (Chain& chain = chains_[before.chain]; chain.blocks.back() == dominator) {
+    state.chain = before.chain;
+    state.place = static_cast<uint32_t>(chain.blocks.size());
+    chain.blocks.push_back(block);
+    for (Variable variable : written) chain.writers[variable].push_back(state.place);
+  }
   state.written = std::move(written);
+}
+
+// Of a block with a dominator: that one, or one further up in its chain.
+BlockId Ssa::LastWriterBefore(Variable variable, BlockId block) {
+  const BlockState& state = State(block);
+  if (state.chain == kNoChain) return state.dominator;
+  const Chain& chain = chains_[state.chain];
+  const auto found = chain.writers.find(variable);
+  if (found == chain.writers.end()) return chain.blocks[0];
+  const auto later = std::ranges::lower_bound(found->second, state.place);
+  return chain.blocks[later == found->second.begin() ? 0 : *std::prev(later)];
 }
 
 // Finds the value that reaches the end of `block`. Parameters made on the way get their arguments later
@@ -74,7 +101,7 @@ std::optional<Ssa::Source> Ssa::SourceOfStart(Variable variable, BlockId block) 
   const BlockState& state = State(block);
   if (state.dominator.valid()) {
     if (std::ranges::find(state.written, variable) != state.written.end()) return std::nullopt;
-    return Source{state.dominator, true};
+    return Source{LastWriterBefore(variable, block), true};
   }
   return source_of_ ? source_of_(variable, block) : std::nullopt;
 }

@@ -62,6 +62,14 @@ class Ssa {
     ir::BlockId dominator;                                 // of SetDominator
     std::vector<Variable> written;
     std::vector<std::pair<Variable, ir::ValueId>> incomplete;
+    uint32_t chain = kNoChain, place = 0;  // in chains_
+  };
+  static constexpr uint32_t kNoChain = ~0u;
+  // Blocks of which each is the dominator of the next one, as guarded instructions in a row have them. What
+  // leaves a variable alone is not walked through.
+  struct Chain {
+    std::vector<ir::BlockId> blocks;
+    std::unordered_map<Variable, std::vector<uint32_t>> writers;  // places after the first, ascending
   };
   struct Pending {  // a parameter whose arguments are still to be looked up
     Variable variable;
@@ -72,6 +80,7 @@ class Ssa {
   BlockState& State(ir::BlockId block);
   ir::ValueId Lookup(Variable variable, ir::BlockId block);
   std::optional<Source> SourceOfStart(Variable variable, ir::BlockId block);
+  ir::BlockId LastWriterBefore(Variable variable, ir::BlockId block);
   ir::ValueId Parameter(Variable variable, ir::BlockId block);
   void FillArguments(const Pending& pending);
   ir::ValueId UndefinedValue(Variable variable);
@@ -82,6 +91,7 @@ class Ssa {
   ir::Function& f_;
   std::vector<ir::Type> types_;
   std::vector<BlockState> states_;
+  std::vector<Chain> chains_;
   std::vector<Pending> pending_;
   SourceOf source_of_;
   std::function<bool(Variable)> may_write_;

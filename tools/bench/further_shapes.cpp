@@ -147,6 +147,63 @@ std::string Arguments(uint32_t n) {
                     "st.param.b32 [r], %y;\nret;\n}\n");
 }
 
+std::string UnusedLabels(uint32_t n) { return Row(n, "$L{0}:\nadd.u32 %v, %v, {0};\n"); }
+// Values that are read after all threads that may end have done so.
+std::string ExitsAndValues(uint32_t n) {
+  return Kernel(fmt::format(".reg .b32 %w<{}>;\n", n) +
+                Repeat(n,
+                       [](auto out, uint32_t i) {
+                         fmt::format_to(
+                             out, "ld.global.u32 %w{0}, [%a+{1}];\nsetp.eq.u32 %p, %w{0}, 0;\n@%p exit;\n", i,
+                             4 * i);
+                       }) +
+                "bar.sync 0;\n" +
+                Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "add.u32 %v, %v, %w{};\n", i); }));
+}
+std::string PredicatesAtBarrier(uint32_t n) {
+  return Kernel(
+      fmt::format(".reg .pred %w<{}>;\n", n) +
+      Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "setp.gt.u32 %w{0}, %v, {0};\n", i); }) +
+      "bar.sync 0;\n" +
+      Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "@%w{0} add.u32 %v, %v, {0};\n", i); }));
+}
+// One block with a barrier after each eight steps, each of which reads a value from far before it.
+std::string LongBlockWithBarriers(uint32_t n) {
+  return Kernel(fmt::format(".reg .b32 %w<{}>;\n", n) + Repeat(n, [](auto out, uint32_t i) {
+                  fmt::format_to(out,
+                                 "mad.lo.u32 %w{0}, %v, {0}, %t;\nadd.u32 %v, %v, %w{0};\n{1}"
+                                 "xor.b32 %v, %v, %w{2};\n",
+                                 i, i % 8 == 7 ? "bar.sync 0;\n" : "", i / 2);
+                }));
+}
+std::string BarriersInBothArms(uint32_t n) {
+  return Row(n,
+             "setp.eq.u32 %p, %u, {0};\n@%p bra $A{0};\nbar.sync 0;\nadd.u32 %v, %v, 1;\nbra.uni $J{0};\n"
+             "$A{0}:\nbar.sync 0;\nadd.u32 %v, %v, 2;\n$J{0}:\n");
+}
+std::string NestAroundBarrier(uint32_t n) {
+  return Kernel(
+      fmt::format(".reg .b32 %i<{}>;\n", n) +
+      Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "mov.u32 %i{0}, 0;\n$L{0}:\n", i); }) +
+      "bar.sync 0;\nadd.u32 %v, %v, 1;\n" + Repeat(n, [n](auto out, uint32_t k) {
+        fmt::format_to(out, "add.u32 %i{0}, %i{0}, 1;\nsetp.lt.u32 %p, %i{0}, %u;\n@%p bra $L{0};\n",
+                       n - 1 - k);
+      }));
+}
+// Branches to anywhere: most are of loops with several entries.
+std::string BranchesAnywhere(uint32_t n) {
+  return Kernel(Repeat(n, [n](auto out, uint32_t i) {
+    fmt::format_to(out, "$L{0}:\nadd.u32 %v, %v, {0};\nsetp.gt.u32 %p, %v, {0};\n@%p bra $L{1};\n", i,
+                   (uint64_t{i} * 7919 + 13) % n);
+  }));
+}
+std::string SharedArrays(uint32_t n) {
+  return Row(n,
+             ".shared .align 4 .b8 array{0}[32];\nand.b32 %r0, %v, 28;\nmov.u32 %r1, array{0};\n"
+             "add.u32 %r1, %r1, %r0;\nst.shared.u32 [%r1], %v;\nld.shared.u32 %r2, [array{0}+8];\n"
+             "add.u32 %v, %v, %r2;\n");
+}
+
 constexpr GrowthShape kShapes[] = {
     {"neighbours", "loads of elements that a thread has in a row", Neighbours, 500},
     {"packed_words", "words that are loaded in two halves", PackedWords, 250},
@@ -167,6 +224,15 @@ constexpr GrowthShape kShapes[] = {
     {"named_barriers", "barriers of fifteen names", NamedBarriers, 100},
     {"local_arrays", "arrays of each thread, indexed by data", LocalArrays, 100},
     {"arguments", "arguments of a call", Arguments, 250},
+    {"unused_labels", "labels to which nothing branches", UnusedLabels, 500},
+    {"exits_and_values", "early exits, each after a value that is read after all of them", ExitsAndValues,
+     250},
+    {"predicates_at_barrier", "predicates that are live at a barrier", PredicatesAtBarrier, 250},
+    {"long_block_with_barriers", "steps of one block with many barriers", LongBlockWithBarriers, 500},
+    {"barriers_in_both_arms", "branches with a barrier in each arm", BarriersInBothArms, 50},
+    {"nest_around_barrier", "loops within each other around a barrier", NestAroundBarrier, 50},
+    {"branches_anywhere", "branches to anywhere", BranchesAnywhere, 50},
+    {"shared_arrays", "shared arrays, indexed by data", SharedArrays, 250},
 };
 
 }  // namespace
