@@ -16,6 +16,7 @@ namespace ptx2cpu::analysis {
 
 namespace {
 
+constexpr size_t kMaxTangle = 200;   // blocks of a loop with several entries whose meetings are looked for
 constexpr uint64_t kWholeWarp = 31;  // clamp of a shuffle among all lanes
 
 bool HasCollective(const ir::Function& f) {
@@ -43,6 +44,7 @@ class Solver {
     merge_.resize(g_.size(), Uniformity::kGrid);
     loop_exit_.resize(loops_.loops.size(), Uniformity::kGrid);
     NumberTrips();
+    FindTangles();
   }
 
   UniformityResult Solve() {
@@ -109,10 +111,44 @@ class Solver {
     if (kind <= result_.branches[block.index]) return;
     result_.branches[block.index] = kind;
     changed_ = true;
-    for (uint32_t join : meetings_.Of(g_.successors[block.index], block.index))
-      merge_[join] = std::max(merge_[join], kind);
     const uint32_t l = loops_.innermost[block.index];
+    if (l != kNoNode && tangle_[l] != kNoNode)
+      PartInTangle(tangle_[l], kind);
+    else
+      Meet(g_.successors[block.index], block.index, kind);
     if (l != kNoNode) Decide(l, trip_node_[block.index], kind);
+  }
+
+  void Meet(const std::vector<uint32_t>& starts, uint32_t stop, Uniformity kind) {
+    for (uint32_t join : meetings_.Of(starts, stop)) merge_[join] = std::max(merge_[join], kind);
+  }
+
+  // Large loops with several entries: paths from each of their branches lead through most of them, so that to
+  // look for the meetings of each would take the square of their size. Threads may meet everywhere there, and
+  // leave apart.
+  void FindTangles() {
+    for (const Loop& loop : loops_.loops) {
+      const uint32_t around = loop.parent == kNoNode ? kNoNode : tangle_[loop.parent];
+      const bool is_one = loop.irreducible && loop.blocks.size() > kMaxTangle;
+      const auto number = static_cast<uint32_t>(tangle_.size());
+      tangle_.push_back(around != kNoNode ? around : is_one ? number : kNoNode);
+    }
+    everywhere_.resize(tangle_.size(), Uniformity::kGrid);
+  }
+
+  void PartInTangle(uint32_t tangle, Uniformity kind) {
+    MeetEverywhere(tangle, kind);
+    if (kind <= loop_exit_[tangle]) return;
+    loop_exit_[tangle] = kind;
+    Leave(tangle, kind);
+    const uint32_t parent = loops_.loops[tangle].parent;
+    if (parent != kNoNode) Decide(parent, loop_node_[tangle], kind);
+  }
+
+  void MeetEverywhere(uint32_t tangle, Uniformity kind) {
+    if (kind <= everywhere_[tangle]) return;
+    everywhere_[tangle] = kind;
+    for (uint32_t block : loops_.loops[tangle].blocks) merge_[block] = std::max(merge_[block], kind);
   }
 
   // How threads leave a loop follows from the decisions of its exits, from those that decide within a trip
@@ -239,12 +275,15 @@ class Solver {
 
   // Where threads leave a loop in different trips, what they carry out differs, and so does where they go.
   void Leave(uint32_t l, Uniformity leaving) {
-    const Loop& loop = loops_.loops[l];
-    std::vector<uint32_t> targets = TargetsOf(l);
-    for (uint32_t to : targets) merge_[to] = std::max(merge_[to], leaving);
-    std::ranges::sort(targets);
-    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-    for (uint32_t join : meetings_.Of(targets, loop.header)) merge_[join] = std::max(merge_[join], leaving);
+    if (tangle_[l] != kNoNode && tangle_[l] != l) {
+      MeetEverywhere(tangle_[l], leaving);  // what leaves that too is left as differently
+    } else {
+      std::vector<uint32_t> targets = TargetsOf(l);
+      for (uint32_t to : targets) merge_[to] = std::max(merge_[to], leaving);
+      std::ranges::sort(targets);
+      targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+      Meet(targets, loops_.loops[l].header, leaving);
+    }
     FindEscapes();
     for (ir::ValueId value : escaping_[l]) escape_[value.index] = std::max(escape_[value.index], leaving);
   }
@@ -292,8 +331,10 @@ class Solver {
   std::vector<std::vector<uint32_t>> direct_, inner_;
   std::vector<std::unique_ptr<Trip>> trips_;
   std::vector<uint32_t> trip_node_,
-      loop_node_;              // by block, by loop: the node in a trip of the loop around it
-  std::vector<bool> returns_;  // by loop: threads may end in it
+      loop_node_;                       // by block, by loop: the node in a trip of the loop around it
+  std::vector<bool> returns_;           // by loop: threads may end in it
+  std::vector<uint32_t> tangle_;        // by loop: the outermost large one with several entries around it
+  std::vector<Uniformity> everywhere_;  // by such a loop: how threads part that meet anywhere in it
   std::vector<std::vector<ir::ValueId>> escaping_;  // by loop: values that are used outside
   UniformityResult result_;
   std::vector<ThreadShape> operands_;

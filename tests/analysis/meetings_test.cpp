@@ -8,6 +8,7 @@
 
 #include "analysis/graph/control_dependence.h"
 #include "analysis/graph/loops.h"
+#include "analysis/values/uniformity.h"
 #include "ir/build.h"
 
 using namespace ptx2cpu;
@@ -114,6 +115,38 @@ TEST_CASE("paths from a branch meet where no single block is on all of them", "[
   }
   CHECK(met > 1000);
   CHECK(irreducible > 20);
+}
+
+// A large loop with several entries, whose meetings are not looked for one by one.
+TEST_CASE("threads that part in a large loop with several entries may meet everywhere in it", "[analysis]") {
+  for (const bool parts : {false, true}) {
+    ir::Function f;
+    f.name = "k";
+    f.is_kernel = true;
+    constexpr uint32_t kBlocks = 300;
+    std::vector<ir::ValueId> params(1);
+    for (uint32_t n = 0; n < kBlocks; ++n) {
+      ir::AddBlock(f);
+      if (n != 0) params.push_back(ir::AddParam(f, {n}, ir::Type::kI32));
+    }
+    f.entry = {0};
+    for (uint32_t n = 0; n < kBlocks; ++n) {
+      ir::Builder b{f, {n}};
+      const ir::ValueId number = b.Const(ir::Type::kI32, n);
+      const ir::ValueId decision =
+          b.SpecialRegister(parts && n == 150 ? ir::Special::kTidX : ir::Special::kCtaidX);
+      const uint32_t anywhere = 1 + (n * 97 + 13) % (kBlocks - 1);
+      if (n + 1 == kBlocks)
+        b.Ret();
+      else
+        b.Terminate(ir::Opcode::kSwitch, {decision}, {{{n + 1}, {number}}, {{anywhere}, {number}}});
+    }
+    const UniformityResult result = AnalyzeUniformity(f, std::nullopt);
+    size_t same = 0;
+    for (uint32_t n = 1; n < kBlocks; ++n) same += result.values[params[n].index].kind <= Uniformity::kBlock;
+    INFO(same << " are the same in all threads");
+    CHECK((parts ? same < kBlocks / 2 : same == kBlocks - 1));
+  }
 }
 
 TEST_CASE(

@@ -59,7 +59,7 @@ TEST_CASE("a nest of loops is compiled up to LLVM in proportion to its depth") {
     uint32_t depth;
   };
   for (const Case& each :
-       {Case{"divergent_nested_loops", 400}, Case{"values_around_loops", 200}, Case{"branches_back", 250}}) {
+       {Case{"divergent_nested_loops", 400}, Case{"values_around_loops", 200}, Case{"branches_back", 1000}}) {
     const GrowthShape& shape = *std::ranges::find(GrowthShapes(), each.shape, &GrowthShape::name);
     double factor = 0;
     for (int tries = 1; tries <= kTries && (tries == 1 || factor > kMaxFactor); ++tries)

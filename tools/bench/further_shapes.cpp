@@ -226,12 +226,12 @@ constexpr GrowthShape kShapes[] = {
     {"arguments", "arguments of a call", Arguments, 250},
     {"unused_labels", "labels to which nothing branches", UnusedLabels, 500},
     {"exits_and_values", "early exits, each after a value that is read after all of them", ExitsAndValues,
-     250},
+     1000},
     {"predicates_at_barrier", "predicates that are live at a barrier", PredicatesAtBarrier, 250},
     {"long_block_with_barriers", "steps of one block with many barriers", LongBlockWithBarriers, 500},
     {"barriers_in_both_arms", "branches with a barrier in each arm", BarriersInBothArms, 50},
     {"nest_around_barrier", "loops within each other around a barrier", NestAroundBarrier, 50},
-    {"branches_anywhere", "branches to anywhere", BranchesAnywhere, 50},
+    {"branches_anywhere", "branches to anywhere", BranchesAnywhere, 250},
     {"shared_arrays", "shared arrays, indexed by data", SharedArrays, 250},
 };
 
