@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace ptx2cpu::analysis {
 namespace {
@@ -148,79 +149,54 @@ void BarrierIntervals::FindEnds(Interval& interval) {
 }
 
 // All of an interval whose threads may part, else what leads to the barrier.
-void BarrierIntervals::AddBefore(const Interval& interval) {
-  for (uint32_t end : interval.ends) {
-    if (interval.apart) {
-      Unite(before_[end], interval.effects);
-      continue;
+void BarrierIntervals::AddBefore(const Interval& interval, uint32_t end) {
+  if (interval.apart) return Unite(before_[end], interval.effects);
+  std::vector<bool>& leads = seen_;
+  for (uint32_t s : interval.stretches) leads[s] = stretches_[s].barrier == end;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t n = interval.stretches.size(); n-- > 0;) {
+      uint32_t s = interval.stretches[n];
+      const std::vector<uint32_t>& next = stretches_[s].next;
+      if (leads[s] || std::none_of(next.begin(), next.end(), [&](uint32_t t) { return leads[t]; })) continue;
+      leads[s] = changed = true;
     }
-    std::vector<bool>& leads = seen_;
-    for (uint32_t s : interval.stretches) leads[s] = stretches_[s].barrier == end;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t n = interval.stretches.size(); n-- > 0;) {
-        uint32_t s = interval.stretches[n];
-        const std::vector<uint32_t>& next = stretches_[s].next;
-        if (leads[s] || std::none_of(next.begin(), next.end(), [&](uint32_t t) { return leads[t]; }))
-          continue;
-        leads[s] = changed = true;
-      }
-    }
-    for (uint32_t s : interval.stretches) {
-      if (leads[s]) Unite(before_[end], stretches_[s].effects);
-      leads[s] = false;
-    }
+  }
+  for (uint32_t s : interval.stretches) {
+    if (leads[s]) Unite(before_[end], stretches_[s].effects);
+    leads[s] = false;
   }
 }
 
-void BarrierIntervals::FindAround(const std::vector<Interval>& intervals) {
+void BarrierIntervals::FindBefore(uint32_t barrier) {
+  before_[barrier].clear();
+  for (uint32_t i : ended_by_[barrier]) AddBefore(intervals_[i], barrier);
+  SortUnique(before_[barrier]);
+}
+
+void BarrierIntervals::FindAround() {
   std::vector<std::vector<uint32_t>> part_of(stretches_.size());
-  for (uint32_t i = 0; i < intervals.size(); ++i) {
-    for (uint32_t s : intervals[i].stretches) part_of[s].push_back(i);
+  for (uint32_t i = 0; i < intervals_.size(); ++i) {
+    for (uint32_t s : intervals_[i].stretches) part_of[s].push_back(i);
   }
+  around_.clear();
   std::map<std::vector<uint32_t>, uint32_t> numbers;
   for (uint32_t s = 0; s < stretches_.size(); ++s) {
     const auto [known, is_new] = numbers.emplace(part_of[s], static_cast<uint32_t>(around_.size()));
     around_of_[s] = known->second;
     if (!is_new) continue;
     std::vector<uint32_t>& effects = around_.emplace_back();
-    for (uint32_t i : part_of[s]) Unite(effects, intervals[i].effects);
+    for (uint32_t i : part_of[s]) Unite(effects, intervals_[i].effects);
     if (part_of[s].size() > 1) SortUnique(effects);
   }
 }
 
-void BarrierIntervals::Solve() {
-  before_.assign(barriers_.size(), {});
-  after_.assign(barriers_.size(), {});
-  around_.clear();
-  around_of_.assign(stretches_.size(), 0);
-  seen_.assign(stretches_.size(), false);
-  leads_.assign(stretches_.size(), kNoNode);
-  std::vector<Interval> intervals;
-  auto add = [&](uint32_t from, uint32_t barrier) {
-    if (!known_) return;
-    Interval interval = From(from);
-    interval.barrier = barrier;
-    steps_ += interval.stretches.size() * (1 + (interval.apart ? 0 : interval.ends.size()));
-    known_ = steps_ <= kMaxSteps * stretches_.size();
-    if (!known_) return;
-    for (uint32_t s : interval.stretches) Unite(interval.effects, stretches_[s].effects);
-    SortUnique(interval.effects);
-    AddBefore(interval);
-    if (barrier != kNoNode) after_[barrier] = interval.effects;
-    intervals.push_back(std::move(interval));
-  };
-  add(head_[f_.entry.index], kNoNode);
-  for (uint32_t b = 0; b < barriers_.size(); ++b) {
-    if (!barriers_[b].removed) add(barriers_[b].after, b);
-    barriers_[b].together = true;
-  }
-  for (auto& set : before_) SortUnique(set);
-  FindAround(intervals);
-  // Threads that part may be in different intervals from then on.
+// Threads that part may be in different intervals from then on.
+void BarrierIntervals::FindTogether() {
+  for (BlockBarrier& barrier : barriers_) barrier.together = true;
   for (bool changed = true; changed;) {
     changed = false;
-    for (const Interval& interval : intervals) {
+    for (const Interval& interval : intervals_) {
       bool parted = (interval.apart && interval.ends.size() > 1) ||
                     (interval.barrier != kNoNode && !barriers_[interval.barrier].together);
       if (!parted) continue;
@@ -230,6 +206,48 @@ void BarrierIntervals::Solve() {
       }
     }
   }
+}
+
+// From where it begins, as the stretches are now.
+void BarrierIntervals::Form(Interval& interval) {
+  const uint32_t barrier = interval.barrier;
+  interval = From(barrier == kNoNode ? head_[f_.entry.index] : barriers_[barrier].after);
+  interval.barrier = barrier;
+  steps_ += interval.stretches.size() * (1 + (interval.apart ? 0 : interval.ends.size()));
+  known_ = steps_ <= kMaxSteps * stretches_.size();
+  for (uint32_t s : interval.stretches) Unite(interval.effects, stretches_[s].effects);
+  SortUnique(interval.effects);
+  if (barrier != kNoNode) after_[barrier] = interval.effects;
+  const auto number = static_cast<uint32_t>(&interval - intervals_.data());
+  for (uint32_t end : interval.ends) ended_by_[end].push_back(number);
+}
+
+void BarrierIntervals::Add(uint32_t barrier) {
+  if (!known_) return;
+  if (barrier != kNoNode) begun_by_[barrier] = static_cast<uint32_t>(intervals_.size());
+  intervals_.emplace_back().barrier = barrier;
+  Form(intervals_.back());
+}
+
+void BarrierIntervals::End(uint32_t interval) {
+  for (uint32_t end : intervals_[interval].ends) std::erase(ended_by_[end], interval);
+}
+
+void BarrierIntervals::Solve() {
+  before_.assign(barriers_.size(), {});
+  after_.assign(barriers_.size(), {});
+  begun_by_.assign(barriers_.size(), 0);
+  ended_by_.assign(barriers_.size(), {});
+  around_.assign(1, {});
+  around_of_.assign(stretches_.size(), 0);
+  seen_.assign(stretches_.size(), false);
+  leads_.assign(stretches_.size(), kNoNode);
+  Add(kNoNode);
+  for (uint32_t b = 0; b < barriers_.size(); ++b) Add(b);
+  if (!known_) return;
+  for (uint32_t b = 0; b < barriers_.size(); ++b) FindBefore(b);
+  FindAround();
+  FindTogether();
 }
 
 bool BarrierIntervals::AllTogether() const {
@@ -254,11 +272,31 @@ bool BarrierIntervals::Redundant(uint32_t barrier) const {
 }
 
 void BarrierIntervals::Remove(uint32_t barrier) {
-  BlockBarrier& b = barriers_[barrier];
-  b.removed = true;
-  stretches_[b.before].barrier = kNoNode;
-  stretches_[b.before].next = {b.after};
-  Solve();
+  BlockBarrier& gone = barriers_[barrier];
+  gone.removed = true;
+  Stretch& before = stretches_[gone.before];
+  Stretch after = std::exchange(stretches_[gone.after], {});
+  Unite(before.effects, after.effects);
+  before.to = after.to;
+  before.next = std::move(after.next);
+  before.barrier = after.barrier;
+  if (before.barrier != kNoNode) barriers_[before.barrier].before = gone.before;
+
+  std::vector<uint32_t> changed = intervals_[begun_by_[barrier]].ends;
+  End(begun_by_[barrier]);
+  intervals_[begun_by_[barrier]] = {};
+  for (uint32_t i : std::vector<uint32_t>(ended_by_[barrier])) {
+    End(i);
+    Form(intervals_[i]);
+    Unite(changed, intervals_[i].ends);
+  }
+  SortUnique(changed);
+  for (uint32_t end : changed) {
+    for (uint32_t i : ended_by_[end]) steps_ += intervals_[i].stretches.size();
+    FindBefore(end);
+  }
+  known_ = steps_ <= kMaxSteps * stretches_.size();
+  FindTogether();
 }
 
 }  // namespace ptx2cpu::analysis

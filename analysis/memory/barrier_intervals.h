@@ -45,12 +45,13 @@ class BarrierIntervals {
   const std::vector<uint32_t>& effects_before(uint32_t barrier) const { return before_[barrier]; }
   const std::vector<uint32_t>& effects_after(uint32_t barrier) const { return after_[barrier]; }
   // What other threads may do while a thread is in the stretch: all effects of the intervals it is part of.
+  // Not after Remove.
   const std::vector<uint32_t>& effects_around(uint32_t stretch) const { return around_[around_of_[stretch]]; }
 
   // Is the order of everything before the barrier and everything after it, by different threads, of no
   // concern?
   bool Redundant(uint32_t barrier) const;
-  // Joins the intervals on both sides.
+  // Joins the stretches and the intervals on both sides: the others stay as they are.
   void Remove(uint32_t barrier);
 
  private:
@@ -65,10 +66,15 @@ class BarrierIntervals {
   void Cut();
   void Connect();
   void Solve();
+  void Form(Interval& interval);
+  void Add(uint32_t barrier);
+  void End(uint32_t interval);
   Interval From(uint32_t stretch);
   void FindEnds(Interval& interval);
-  void AddBefore(const Interval& interval);
-  void FindAround(const std::vector<Interval>& intervals);
+  void FindBefore(uint32_t barrier);
+  void AddBefore(const Interval& interval, uint32_t end);
+  void FindAround();
+  void FindTogether();
 
   const ir::Function& f_;
   const MemoryEffects& effects_;
@@ -77,7 +83,10 @@ class BarrierIntervals {
   std::vector<Stretch> stretches_;
   std::vector<uint32_t> head_;  // per block: its first stretch
   std::vector<BlockBarrier> barriers_;
-  std::vector<std::vector<uint32_t>> before_, after_;  // by barrier
+  std::vector<Interval> intervals_;
+  std::vector<uint32_t> begun_by_;                     // by barrier: the interval that it begins
+  std::vector<std::vector<uint32_t>> ended_by_;        // by barrier: those that it ends
+  std::vector<std::vector<uint32_t>> before_, after_;  // by barrier: effects
   // Those of all stretches that are part of the same intervals, and by stretch which ones: each on its own
   // would be as many effects for each stretch as its interval has.
   std::vector<std::vector<uint32_t>> around_;

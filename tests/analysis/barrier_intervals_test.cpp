@@ -26,6 +26,13 @@ struct Kernel {
     std::sort(names.begin(), names.end());
     return names;
   }
+  // Numbers of the barriers in the order of the text.
+  std::vector<uint32_t> Numbers() const {
+    std::vector<uint32_t> numbers(intervals->barriers().size());
+    for (uint32_t n = 0; n < numbers.size(); ++n) numbers[n] = n;
+    std::ranges::sort(numbers, {}, [&](uint32_t n) { return intervals->barriers()[n].inst.index; });
+    return numbers;
+  }
   std::string Before(uint32_t barrier) const { return Names(intervals->effects_before(barrier)); }
   std::string After(uint32_t barrier) const { return Names(intervals->effects_after(barrier)); }
 };
@@ -110,4 +117,41 @@ TEST_CASE("a branch on which threads differ parts them at the barriers it leads 
   Kernel joined = Build("  cond_br %some, ^l, ^r\n^l:\n1\n  br ^j\n^r:\n2\n  br ^j\n^j:\nB4\n  ret");
   CHECK(joined.intervals->AllTogether());
   CHECK(joined.Before(0) == "12");
+}
+
+TEST_CASE("without a barrier the intervals are those of the code without it", "[analysis][memory]") {
+  const std::string bodies[] = {
+      "1B2B3B4B1B2\n  ret", "1\n  br ^l\n^l:\n2B3B4B\n  cond_br %all, ^l, ^e\n^e:\n4B1B\n  ret",
+      "1\n  br ^l\n^l:\n2B3B4\n  cond_br %some, ^l, ^e\n^e:\n4B1B\n  ret",
+      "1B\n  cond_br %some, ^out, ^on\n^out:\n2\n  ret\n^on:\n3B4B1\n  cond_br %all, ^x, ^y\n^x:\nB2\n  br "
+      "^z\n^y:\n4B\n  br ^z\n^z:\n3B1\n  ret",
+      "1\n  cond_br %some, ^l, ^r\n^l:\nB2B\n  br ^j\n^r:\nB3B\n  br ^j\n^j:\n1B4B2\n  ret"};
+  for (const std::string& body : bodies) {
+    const auto count = static_cast<uint32_t>(std::ranges::count(body, 'B'));
+    for (uint32_t first = 0; first < count; ++first) {
+      Kernel kernel = Build(body);
+      std::string rest = body;
+      std::vector<uint32_t> left = kernel.Numbers();  // those of the barriers of `rest`
+      for (uint32_t at = first; !left.empty(); at += 2) {
+        const uint32_t number = at % static_cast<uint32_t>(left.size());
+        kernel.intervals->Remove(left[number]);
+        left.erase(left.begin() + number);
+        size_t place = rest.find('B');
+        for (uint32_t n = 0; n < number; ++n) place = rest.find('B', place + 1);
+        rest.erase(place, 1);
+        const Kernel expected = Build(rest);
+        const std::vector<uint32_t> numbers = expected.Numbers();
+        INFO(body << "\nas\n" << rest);
+        CHECK(kernel.intervals->AllTogether() == expected.intervals->AllTogether());
+        for (uint32_t n = 0; n < left.size(); ++n) {
+          const uint32_t actual = left[n], number_there = numbers[n];
+          CHECK(kernel.Before(actual) == expected.Before(number_there));
+          CHECK(kernel.After(actual) == expected.After(number_there));
+          CHECK(kernel.intervals->barriers()[actual].together ==
+                expected.intervals->barriers()[number_there].together);
+          CHECK(kernel.intervals->Redundant(actual) == expected.intervals->Redundant(number_there));
+        }
+      }
+    }
+  }
 }
