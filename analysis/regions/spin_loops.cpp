@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "analysis/graph/back_edges.h"
 #include "analysis/graph/loops.h"
@@ -34,8 +35,8 @@ bool Pauses(const ir::Inst& inst) { return inst.op == Opcode::kFence || inst.op 
 // answer for all of the loops within each other.
 class LoopsOfHeaders {
  public:
-  explicit LoopsOfHeaders(const ir::Function& f)
-      : forest_(Loops(BuildCfg(f))), loop_of_(f.blocks.size(), kNoNode), sums_(1) {
+  LoopsOfHeaders(const ir::Function& f, PlainReads plain)
+      : forest_(Loops(BuildCfg(f))), plain_(plain), loop_of_(f.blocks.size(), kNoNode), sums_(1) {
     for (uint32_t l = 0; l < forest_.loops.size(); ++l) loop_of_[forest_.loops[l].header] = l;
     for (const uint32_t block : forest_.blocks) {
       Sums sums = sums_.back();
@@ -61,7 +62,8 @@ class LoopsOfHeaders {
     const std::span<const uint32_t> blocks = forest_.loops[loop].blocks;
     const auto first = static_cast<size_t>(blocks.data() - forest_.blocks.data());
     const Sums &before = sums_[first], &after = sums_[first + blocks.size()];
-    return after.strong == before.strong && (after.weak == before.weak || after.pauses == before.pauses);
+    const bool plain_count = plain_ == PlainReads::kMayWait || after.pauses != before.pauses;
+    return after.strong == before.strong && (after.weak == before.weak || !plain_count);
   }
 
  private:
@@ -70,14 +72,16 @@ class LoopsOfHeaders {
   };
 
   const LoopForest forest_;
+  const PlainReads plain_;
   std::vector<uint32_t> loop_of_;  // by header
   std::vector<Sums> sums_;         // of the forest's first n blocks
 };
 
 // What the loops of a function share, so that each costs what it holds.
 struct Scratch {
-  explicit Scratch(const ir::Function& f)
-      : loops_of(f), predecessors(ir::Predecessors(f)), inside(f.blocks.size()), seen(f.values.size()) {}
+  Scratch(const ir::Function& f, PlainReads plain)
+      : plain(plain), loops_of(f, plain), predecessors(ir::Predecessors(f)), inside(f.blocks.size()), seen(f.values.size()) {}
+  const PlainReads plain;
   const LoopsOfHeaders loops_of;
   const std::vector<std::vector<BlockId>> predecessors;
   std::vector<uint32_t> inside, seen;  // number of the last loop that holds the block, has met the value
@@ -101,7 +105,7 @@ class Candidate {
         const ir::Inst& inst = f_.at_inst(id);
         pauses_ |= Pauses(inst);
         may_wait_ |= MayWait(inst);
-        yields_ |= ir::IsYield(inst.op);
+        yields_ |= ir::IsYield(inst.op) && inst.op != Opcode::kLeave;
         meets_ |= ir::IsBarrier(inst.op) || ir::IsCollective(inst.op);
       }
     }
@@ -115,11 +119,8 @@ class Candidate {
       for (const ir::Edge& edge : f_.successors(block)) leaves |= !Inside(edge.to);
       if (leaves) Branch(block);
     }
-    while (!work_.empty()) {
-      ir::ValueId value = work_.back();
-      work_.pop_back();
-      Trace(value);
-    }
+    Drain();
+    if (deciders_.empty() && meets_) DecideThroughMemory();
     return deciders_.empty() ? nullptr : deciders_.back();
   }
 
@@ -127,6 +128,9 @@ class Candidate {
   bool Probes() {
     const auto moves = [&](const ir::Inst* read) { return FollowsTrips(read->operands[0]); };
     return !meets_ && std::ranges::all_of(deciders_, moves);
+  }
+  bool WaitsSeldom() const {
+    return through_memory_ || std::ranges::all_of(deciders_, [this](const ir::Inst* r) { return TakesNext(r); });
   }
 
  private:
@@ -147,11 +151,20 @@ class Candidate {
     if (!end.operands.empty() && end.edges.size() > 1) Push(end.operands[0]);
   }
 
+  void Drain() {
+    while (!work_.empty()) {
+      const ir::ValueId value = work_.back();
+      work_.pop_back();
+      Trace(value);
+    }
+  }
+
   void Trace(ir::ValueId value) {
     const ir::Value& info = f_.at_value(value);
     if (!info.def.valid()) return TraceParam(info);
     const ir::Inst& inst = f_.at_inst(info.def);
     if (Waits(inst)) deciders_.push_back(&inst);
+    if (inst.op == Opcode::kLoad && MayBeRead(inst)) plain_.push_back(&inst);
     for (ir::ValueId operand : inst.operands) Push(operand);
   }
 
@@ -172,6 +185,39 @@ class Candidate {
     if (!differ || all_branches_) return;
     all_branches_ = true;
     for (BlockId block : blocks_) Branch(block);
+  }
+
+  // A plain load sees what the loop stores where threads meet: what was stored, and what decided whether it
+  // was, decides too.
+  void DecideThroughMemory() {
+    for (size_t n = 0; n < plain_.size() && deciders_.empty(); ++n) {
+      const ir::Space space = plain_[n]->attrs.space;
+      bool stores = false;
+      for (BlockId block : blocks_) {
+        for (ir::InstId id : f_.at_block(block).insts) {
+          const ir::Inst& inst = f_.at_inst(id);
+          if (inst.op != Opcode::kStore || !MayBeOne(inst.attrs.space, space)) continue;
+          stores = true;
+          for (size_t k = 1; k < inst.operands.size(); ++k) Push(inst.operands[k]);
+        }
+      }
+      if (stores && !std::exchange(all_branches_, true)) {
+        for (BlockId block : blocks_) Branch(block);
+      }
+      Drain();
+    }
+    if (deciders_.empty() && scratch_.plain == PlainReads::kMayWait) deciders_ = plain_;
+    through_memory_ = true;
+  }
+
+  static bool MayBeOne(ir::Space a, ir::Space b) {
+    return a == b || a == ir::Space::kGeneric || b == ir::Space::kGeneric;
+  }
+
+  // An atomic operation that gives each thread another number: work from a queue, most often.
+  bool TakesNext(const ir::Inst* read) const {
+    return read->op == Opcode::kAtomic && !IsZero(read->operands[1]) &&
+           (read->attrs.atomic == ir::AtomicOp::kInc || read->attrs.atomic == ir::AtomicOp::kAdd);
   }
 
   bool Waits(const ir::Inst& inst) const {
@@ -209,6 +255,9 @@ class Candidate {
     ir::InstId def = f_.at_value(value).def;
     return def.valid() && f_.at_inst(def).op == Opcode::kConst;
   }
+  bool IsZero(ir::ValueId value) const {
+    return IsConstant(value) && f_.at_inst(f_.at_value(value).def).attrs.bits == 0;
+  }
 
   const ir::Function& f_;
   Scratch& scratch_;
@@ -216,26 +265,25 @@ class Candidate {
   std::vector<BlockId> blocks_;
   std::vector<ir::ValueId> work_;
   bool pauses_ = false, may_wait_ = false, yields_ = false, meets_ = false, all_branches_ = false;
-  std::vector<const ir::Inst*> deciders_;
+  bool through_memory_ = false;
+  std::vector<const ir::Inst*> deciders_, plain_;
 };
 
 }  // namespace
 
-std::vector<SpinLoop> FindSpinLoops(const ir::Function& f) {
+std::vector<SpinLoop> FindSpinLoops(const ir::Function& f, PlainReads plain) {
   std::vector<SpinLoop> found;
   const bool may_wait =
       std::ranges::any_of(f.insts, [](const ir::Inst& inst) { return inst.block.valid() && MayWait(inst); });
   if (!may_wait) return found;
-  Scratch scratch(f);
+  Scratch scratch(f, plain);
   const std::vector<BlockEdge> back_edges = FindBackEdges(f);
-  std::vector<uint32_t> edges_to(f.blocks.size());
-  for (BlockEdge back : back_edges) ++edges_to[f.successors(back.from)[back.edge].to.index];
   for (BlockEdge back : back_edges) {
     const BlockId head = f.successors(back.from)[back.edge].to;
     if (scratch.loops_of.Runs(head)) continue;
     Candidate loop(f, scratch, back.from, head);
     if (const ir::Inst* decider = loop.Decider())
-      found.push_back({back, decider->at, edges_to[head.index] == 1 && loop.Probes()});
+      found.push_back({back, decider->at, loop.WaitsSeldom() || loop.Probes()});
   }
   return found;
 }

@@ -27,6 +27,10 @@
 // together. So does one after which no barrier follows: the threads that do not wait end. Otherwise the first
 // boundary on all ways from the loop must be a barrier of the whole block or a collective of all lanes of the
 // warp, without a boundary on the way; other kernels resume lanes.
+//
+// Code for warps whose lanes are together (partings.cpp) does the same with yields of the warp, which its
+// scheduler resumes apart from others; where no place to gather is known, the back edge yields, and lanes
+// part there that do not wait.
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -63,14 +67,22 @@ struct Waiting {
 
 class WaitDeferrer {
  public:
-  WaitDeferrer(const ir::Module& module, ir::Function& f)
-      : module_(module), f_(f), loops_(LoopsThatYield(f)), predecessors_(ir::Predecessors(f)) {}
+  // `most`: the level that yields, at most.
+  WaitDeferrer(const ir::Module& module, ir::Function& f, Level most)
+      : module_(module),
+        f_(f),
+        most_(most),
+        loops_(LoopsThatYield(f, most == Level::kWarp ? analysis::PlainReads::kMayWait
+                                                      : analysis::PlainReads::kDoNotWait)),
+        predecessors_(ir::Predecessors(f)) {}
 
   Status Run() {
     std::map<uint32_t, std::vector<Waiting>> gathered;  // by barrier
     std::vector<Waiting> alone;
     for (const analysis::SpinLoop& loop : loops_) {
-      const std::optional<Waiting> waiting = Examine(loop);
+      std::optional<Waiting> waiting = Examine(loop);
+      if (!waiting && most_ == Level::kWarp) waiting = Waiting{.loop = loop, .target = TargetOf(loop)};
+      if (waiting) waiting->level = std::min(waiting->level, most_);
       if (!waiting) {
         return Unsupported(module_, loop.at,
                            "a loop that may wait, and after which no barrier is met by all threads",
@@ -90,10 +102,14 @@ class WaitDeferrer {
     return ir::IsBarrier(First(block).op) || ir::IsCollective(First(block).op);
   }
 
+  BlockId TargetOf(const analysis::SpinLoop& loop) const {
+    return f_.successors(loop.back.from)[loop.back.edge].to;
+  }
+
   // -- where threads that wait go --
 
   std::optional<Waiting> Examine(const analysis::SpinLoop& loop) const {
-    Waiting waiting{.loop = loop, .target = f_.successors(loop.back.from)[loop.back.edge].to};
+    Waiting waiting{.loop = loop, .target = TargetOf(loop)};
     if (const std::optional<Level> level = LevelOfBoundaries(loop.back.from, waiting.target)) {
       waiting.level = *level;
       return waiting;
@@ -383,6 +399,7 @@ class WaitDeferrer {
 
   const ir::Module& module_;
   ir::Function& f_;
+  const Level most_;
   const std::vector<analysis::SpinLoop> loops_;
   const std::vector<std::vector<BlockId>> predecessors_;
   std::map<std::tuple<Opcode, Type, uint64_t>, ValueId> at_start_;
@@ -394,7 +411,11 @@ class WaitDeferrer {
 }  // namespace
 
 Status DeferWaits(ir::Module& module, ir::Function& f, const PassOptions&) {
-  return WaitDeferrer(module, f).Run();
+  return WaitDeferrer(module, f, Level::kBlock).Run();
+}
+
+Status DeferWaitsOfWarps(ir::Module& module, ir::Function& f) {
+  return WaitDeferrer(module, f, Level::kWarp).Run();
 }
 
 }  // namespace ptx2cpu::lowering

@@ -12,6 +12,7 @@
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
+#include "lowering/passes/partings.h"
 #include "lowering/passes/yield_after_trips.h"
 #include "runtime/abi/check.h"
 
@@ -54,13 +55,18 @@ void YieldBeforeAccesses(ir::Function& f) {
 
 }  // namespace
 
-Status InsertYields(ir::Module&, ir::Function& f, const PassOptions& options) {
+void YieldWhereLanesWait(ir::Function& f) {
   for (const analysis::SpinLoop& loop : LoopsThatYield(f)) {
     const ir::BlockId turn = SplitEdge(f, loop.back.from, loop.back.edge, ir::Level::kLane, "turn");
     const ir::InstId onward = f.at_block(turn).insts.back();
     InsertYield(f, turn, 0, loop.at);
     f.inst(onward).at = loop.at;
   }
+}
+
+Status InsertYields(ir::Module&, ir::Function& f, const PassOptions& options) {
+  if (TriesTogether(options)) return {};  // the next pass does, once it has the copy for warps
+  YieldWhereLanesWait(f);
   if ((options.checks & PTX2CPU_CHECKS_ORDER) != 0) YieldBeforeAccesses(f);
   return {};
 }

@@ -28,7 +28,7 @@
 #include "lowering/passes/block_editing.h"
 #include "lowering/passes/partings.h"
 #include "lowering/passes/ssa_repair.h"
-#include "runtime/abi/check.h"
+#include "lowering/passes/yield_after_trips.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -48,7 +48,9 @@ bool Suspends(const ir::Inst& inst) {
 
 class LanesResumable {
  public:
-  LanesResumable(ir::Function& f, std::vector<Parting>& partings) : f_(f), partings_(partings) {}
+  // `values`: how many the code for warps has in common with this.
+  LanesResumable(ir::Function& f, std::vector<Parting>& partings, size_t values)
+      : f_(f), partings_(partings), values_(values) {}
 
   void Run() {
     Isolate(f_, Suspends);
@@ -338,13 +340,16 @@ class LanesResumable {
         const uint32_t slot = slot_of_[value.index];
         if (!slots[slot]) continue;
         const auto result = std::ranges::find(replaced_, value, &std::pair<ValueId, ValueId>::second);
-        parting.slots.emplace_back(slot, result == replaced_.end() ? value : result->first);
+        const ValueId kept = result == replaced_.end() ? value : result->first;
+        // Counts of trips between yields, which only lanes have, begin anew.
+        parting.slots.push_back({slot, f_.type_of(value), kept.index < values_ ? kept : ValueId{}});
       }
     }
   }
 
   ir::Function& f_;
   std::vector<Parting>& partings_;
+  const size_t values_;
   BlockId body_;
   std::vector<BlockId> after_;  // of point i + 1
   std::vector<Class> classes_;
@@ -359,21 +364,23 @@ class LanesResumable {
 }  // namespace
 
 Status MakeLanesResumable(ir::Module& module, const PassOptions& options) {
-  const bool forced = options.tier != Tier::kAuto || (options.checks & PTX2CPU_CHECKS_ORDER) != 0;
   const size_t count = module.functions.size();
   for (size_t n = 0; n < count; ++n) {
     ir::Function& f = module.functions[n];
     if (!f.is_kernel || f.is_declaration || f.resumes != ir::Resumes::kLanes) continue;
-    auto partings = forced ? std::nullopt : DivideAtPartings(module, f, options);
+    std::optional<std::vector<Parting>> partings;
     std::optional<ir::Function> together;
-    if (partings) together.emplace(f);
+    if (TriesTogether(options)) {
+      partings = DivideAtPartings(module, f, options);
+      if (partings) together.emplace(f);
+      YieldWhereLanesWait(f);
+    }
     std::vector<Parting> none;
-    LanesResumable(f, partings ? *partings : none).Run();
+    LanesResumable(f, partings ? *partings : none, together ? together->values.size() : 0).Run();
     if (!together) continue;
     together->name += ".together";
-    together->resumes = ResumesOfTogether(*together);
     together->together_of = static_cast<uint32_t>(n);
-    LeaveWhereLanesPart(*together, *partings);
+    TRY_STATUS(RunTogether(module, *together, *partings));
     module.functions.push_back(std::move(*together));
   }
   return {};

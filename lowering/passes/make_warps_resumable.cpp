@@ -67,15 +67,16 @@ class WarpsResumable {
     const ir::InstId id = f_.at_block(block).insts[where];
     const ir::Inst inst = f_.at_inst(id);
     ir::Remove(f_, f_.at_block(block).insts.back());
-    const bool reduces = !inst.results.empty();
+    const bool reduces = !inst.results.empty(), yields = ir::IsYield(inst.op);
     ir::Builder b{f_, block, inst.at};
-    std::vector<ValueId> words = BarrierWords(b, inst);
+    std::vector<ValueId> words;
+    if (!yields) words = BarrierWords(b, inst);
     b.Terminate(Opcode::kSuspend, std::move(words), {},
                 {.index = static_cast<uint32_t>(f_.resume_points.size())});
     if (reduces) ir::ReplaceUses(f_, ValueId{inst.results[0]}, Result(after, inst));
     ir::Remove(f_, id);
     f_.resume_points.push_back(
-        {inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & ir::kAligned, inst.at});
+        {yields ? Opcode::kUndef : inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & ir::kAligned, inst.at});
     after_.push_back(after);
     LoadAgain(f_, after);
   }

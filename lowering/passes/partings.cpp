@@ -24,6 +24,7 @@
 #include "ir/build.h"
 #include "lowering/passes/arm_members.h"
 #include "lowering/passes/block_editing.h"
+#include "runtime/abi/check.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -48,9 +49,8 @@ std::vector<Parting> Divide(ir::Function& f, const Lines& lines) {
 }
 
 // What forming regions of the function would leave to be checked at run time: the lines of branches.
-std::optional<Lines> FindOpenBranches(const ir::Module& module, ir::Function f, const PassOptions& options) {
-  ir::Module messages;
-  messages.name = module.name;
+// Nothing: regions cannot be formed, or something else would be left.
+std::optional<Lines> FindOpenBranches(ir::Module& messages, ir::Function f, const PassOptions& options) {
   if (!InsertExtraBarriers(messages, f, options) || !MaskDivergentArms(messages, f, options)) return {};
   const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(f, options.launch);
   const ArmMembers members(f);
@@ -82,48 +82,9 @@ size_t CountInstructions(const ir::Function& f) {
   return count;
 }
 
-// Lanes may wait for what such a load shows through memory, which FindSpinLoops does not follow; only code
-// that suspends at each collective lets others run meanwhile.
-bool ReadsInOrder(const ir::Function& f) {
-  return std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
-    return inst.block.valid() && inst.op == Opcode::kLoad && inst.attrs.order != ir::MemoryOrder::kWeak;
-  });
-}
-
 bool Has(const ir::Function& f, bool (*is)(Opcode)) {
   return std::ranges::any_of(f.insts,
                              [&](const ir::Inst& inst) { return inst.block.valid() && is(inst.op); });
-}
-
-}  // namespace
-
-ir::Resumes ResumesOfTogether(const ir::Function& f) {
-  return Has(f, ir::IsBarrier) ? ir::Resumes::kWarps : ir::Resumes::kNever;
-}
-
-std::optional<std::vector<Parting>> DivideAtPartings(const ir::Module& module, ir::Function& f,
-                                                     const PassOptions& options) {
-  if (CountInstructions(f) > kMaxInstructions || ReadsInOrder(f) || Has(f, ir::IsClusterBarrier) ||
-      !analysis::FindSpinLoops(f).empty())
-    return {};
-  Lines lines;
-  for (int round = 0; round < kMaxRounds; ++round) {
-    ir::Function copy = f;
-    copy.resumes = ResumesOfTogether(f);
-    LeaveWhereLanesPart(copy, Divide(copy, lines));
-    const std::optional<Lines> open = FindOpenBranches(module, std::move(copy), options);
-    if (!open) return {};
-    if (open->empty()) {
-      if (lines.empty() && ResumesOfTogether(f) == ir::Resumes::kNever) return {};
-      return Divide(f, lines);
-    }
-    const size_t before = lines.size();
-    lines.insert(lines.end(), open->begin(), open->end());
-    std::ranges::sort(lines);
-    lines.erase(std::ranges::unique(lines).begin(), lines.end());
-    if (lines.size() == before) return {};
-  }
-  return {};
 }
 
 void LeaveWhereLanesPart(ir::Function& f, const std::vector<Parting>& partings) {
@@ -151,14 +112,56 @@ void LeaveWhereLanesPart(ir::Function& f, const std::vector<Parting>& partings) 
     chooses.CondBr(chooses.Icmp(ir::Compare::kNe, takers, chooses.Const(ir::Type::kI32, 0)), old.edges[0],
                    old.edges[1]);
     ir::Builder parts = in(part);
-    for (const auto& [slot, value] : parting.slots)
-      parts.Make(Opcode::kKeep, f.type_of(value), {value}, {.index = slot}, ir::Type::kVoid, 0);
+    for (const Parting::Kept& kept : parting.slots) {
+      const ir::ValueId value = kept.value.valid() ? kept.value : parts.Const(kept.type, 0);
+      parts.Make(Opcode::kKeep, kept.type, {value}, {.index = kept.slot}, ir::Type::kVoid, 0);
+    }
     parts.Br(out);
     ir::Builder leaves = in(out);
     leaves.Make(Opcode::kLeave, ir::Type::kVoid, {}, {.index = parting.point}, ir::Type::kVoid, 0);
     leaves.Br(gone);
     in(gone).Terminate(Opcode::kExit);
   }
+}
+
+}  // namespace
+
+bool TriesTogether(const PassOptions& options) {
+  return options.tier == Tier::kAuto && (options.checks & PTX2CPU_CHECKS_ORDER) == 0;
+}
+
+std::optional<std::vector<Parting>> DivideAtPartings(const ir::Module& module, ir::Function& f,
+                                                     const PassOptions& options) {
+  if (CountInstructions(f) > kMaxInstructions || Has(f, ir::IsClusterBarrier)) return {};
+  Lines lines;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    ir::Function copy = f;
+    ir::Module messages;
+    messages.name = module.name;
+    if (!RunTogether(messages, copy, Divide(copy, lines))) return {};
+    const bool suspends = copy.resumes == ir::Resumes::kWarps;
+    const std::optional<Lines> open = FindOpenBranches(messages, std::move(copy), options);
+    if (!open) return {};
+    if (open->empty()) {
+      if (lines.empty() && !suspends) return {};
+      return Divide(f, lines);
+    }
+    const size_t before = lines.size();
+    lines.insert(lines.end(), open->begin(), open->end());
+    std::ranges::sort(lines);
+    lines.erase(std::ranges::unique(lines).begin(), lines.end());
+    if (lines.size() == before) return {};
+  }
+  return {};
+}
+
+Status RunTogether(ir::Module& module, ir::Function& copy, const std::vector<Parting>& partings) {
+  LeaveWhereLanesPart(copy, partings);
+  TRY_STATUS(DeferWaitsOfWarps(module, copy));
+  const bool suspends =
+      Has(copy, [](Opcode op) { return ir::IsBarrier(op) && op != Opcode::kLeave; });
+  copy.resumes = suspends ? ir::Resumes::kWarps : ir::Resumes::kNever;
+  return {};
 }
 
 }  // namespace ptx2cpu::lowering

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "lowering/passes.h"
@@ -15,20 +14,28 @@ namespace ptx2cpu::lowering {
 struct Parting {
   ir::BlockId branch;
   uint32_t point = 0;  // resume point
-  // What slots of the function hold for a lane that continues there.
-  std::vector<std::pair<uint32_t, ir::ValueId>> slots;
+  struct Kept {
+    uint32_t slot = 0;
+    ir::Type type = ir::Type::kVoid;
+    ir::ValueId value;  // none: 0
+  };
+  std::vector<Kept> slots;  // what those of the function hold for a lane that continues there
 };
+
+// Whether kernels that resume lanes may have such code: not in a tier or an order of lanes that is asked for.
+bool TriesTogether(const PassOptions& options);
 
 // Divides the blocks of those branches that regions need lanes to take together. Nothing: there are none, or
 // that would not be enough.
 std::optional<std::vector<Parting>> DivideAtPartings(const ir::Module& module, ir::Function& f,
                                                      const PassOptions& options);
 
-// What its code for warps whose lanes are together resumes: warps where it has barriers.
-ir::Resumes ResumesOfTogether(const ir::Function& f);
-
 // Makes a copy of that function the code of warps whose lanes are together: it asks at each of the branches
-// whether they agree, and leaves where they do not.
-void LeaveWhereLanesPart(ir::Function& copy, const std::vector<Parting>& partings);
+// whether they agree, and leaves where they do not. It resumes warps where it has barriers, or loops that may
+// wait for another thread.
+Status RunTogether(ir::Module& module, ir::Function& copy, const std::vector<Parting>& partings);
+
+// Loops that may wait let other warps run (defer_waits.cpp).
+Status DeferWaitsOfWarps(ir::Module& module, ir::Function& f);
 
 }  // namespace ptx2cpu::lowering

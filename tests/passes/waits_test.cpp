@@ -63,14 +63,14 @@ TEST_CASE("each pass keeps the meaning of each kernel that waits", "[passes]") {
     REQUIRE(changing);
     for (uint32_t threads : {1u, 7u, 33u, 100u}) {
       if (sample.Skips()) continue;
-      const Outcome expected = RunKernel(kernel.module, kernel.module.functions.back(), threads, 5);
+      const Outcome expected = RunKernel(kernel.module, kernel.module.functions.front(), threads, 5);
       INFO(kernel.name << ", " << threads << " threads");
       if (!expected.status) FAIL(expected.status.error().Render());
       for (const std::string& pass : *changing) {
         const auto after = AfterTier(kernel.module, lowering::Tier::kAuto, pass);
         INFO("after " << pass);
         if (!after) FAIL(after.error().Render());
-        const Outcome actual = RunKernel(*after, after->functions.back(), threads, 5);
+        const Outcome actual = RunKernel(*after, after->functions.front(), threads, 5);
         if (!actual.status) FAIL(actual.status.error().Render() << "\n" << ir::Print(*after));
         CHECK(actual.data == expected.data);
       }
@@ -83,7 +83,7 @@ TEST_CASE("blocks suspend where the threads that do not wait come to a barrier",
     const auto after = AfterTier(kernel.module, lowering::Tier::kAuto);
     INFO(kernel.name);
     REQUIRE(after);
-    const ir::Function& f = after->functions.back();
+    const ir::Function& f = after->functions.front();
     CHECK(f.resumes == (kernel.by_blocks ? ir::Resumes::kBlocks : ir::Resumes::kLanes));
     CHECK(f.resume_points.size() >= 2);
   }
@@ -101,7 +101,7 @@ TEST_CASE("threads that probe a table take some trips before they suspend", "[pa
          {std::pair{lowering::Tier::kAuto, "defer-waits"}, {lowering::Tier::kLanes, "insert-yields"}}) {
       const auto after = AfterTier(module, tier, pass);
       REQUIRE(after);
-      CHECK(TriesAgainAtOnce(after->functions.back()) == probes);
+      CHECK(TriesAgainAtOnce(after->functions.front()) == probes);
     }
   }
 }
@@ -111,7 +111,7 @@ TEST_CASE("the branch of a loop around waits is as uniform as before", "[passes]
       ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/waits/blocks_step_loop.ir"));
   const auto after = AfterTier(module, lowering::Tier::kAuto, "defer-waits");
   REQUIRE(after);
-  const ir::Function& f = after->functions.back();
+  const ir::Function& f = after->functions.front();
   const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(f);
   size_t loops = 0;
   for (const ir::BlockId block : ir::ReversePostOrder(f)) {
@@ -132,10 +132,10 @@ TEST_CASE("what all threads load after a barrier decides for all of them", "[pas
       ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/shared_decision.ir"));
   const auto after = AfterTier(module, lowering::Tier::kAuto);
   REQUIRE(after);
-  CHECK(after->functions.back().resumes == ir::Resumes::kNever);
+  CHECK(after->functions.front().resumes == ir::Resumes::kNever);
   for (uint32_t threads : {1u, 33u, 100u}) {
-    const Outcome expected = RunKernel(module, module.functions.back(), threads, 5),
-                  actual = RunKernel(*after, after->functions.back(), threads, 5);
+    const Outcome expected = RunKernel(module, module.functions.front(), threads, 5),
+                  actual = RunKernel(*after, after->functions.front(), threads, 5);
     REQUIRE(expected.status);
     REQUIRE(actual.status);
     CHECK(actual.data == expected.data);
