@@ -98,10 +98,50 @@ done:
 }
 )";
 
+// Thread i < n: its four words times 5 plus the trip's number, as many trips as the last digit, base 8, of
+// the fourth word of `in` says.
+const std::string kCarries = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p; .reg .b32 %i, %n, %trip, %trips, %h<4>; .reg .b64 %in, %out;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  ld.global.nc.u32 %trips, [%in + 12];
+  and.b32 %trips, %trips, 7;
+  mov.u32 %trip, 0;
+  mov.u32 %i, %tid.x;
+  setp.ge.u32 %p, %i, %n;
+  @%p bra done;
+  mad.wide.u32 %in, %i, 16, %in;
+  mad.wide.u32 %out, %i, 16, %out;
+  ld.global.v4.u32 {%h0, %h1, %h2, %h3}, [%in];
+again:
+  setp.ge.u32 %p, %trip, %trips;
+  @%p bra after;
+  mad.lo.u32 %h0, %h0, 5, %trip;
+  mad.lo.u32 %h1, %h1, 5, %trip;
+  mad.lo.u32 %h2, %h2, 5, %trip;
+  mad.lo.u32 %h3, %h3, 5, %trip;
+  add.u32 %trip, %trip, 1;
+  bra again;
+after:
+  st.global.v4.u32 [%out], {%h0, %h1, %h2, %h3};
+done:
+  ret;
+}
+)";
+
 uint32_t Reversed(const std::vector<uint32_t>& in, uint32_t at) {
   return in[at / 4 * 4 + 3 - at % 4] + 3 - at % 4;
 }
 uint32_t Alike(const std::vector<uint32_t>& in, uint32_t at) { return std::max(in[at] * 2 + in[0], 9u); }
+
+uint32_t Carried(const std::vector<uint32_t>& in, uint32_t at) {
+  uint32_t word = in[at];
+  for (uint32_t trip = 0; trip < in[3] % 8; ++trip) word = word * 5 + trip;
+  return word;
+}
 
 using Word = uint32_t (*)(const std::vector<uint32_t>& in, uint32_t at);
 
@@ -134,7 +174,7 @@ size_t CountOf(const std::string& text, std::string_view word) {
 }  // namespace
 
 TEST_CASE("records of four words are divided, made and computed", "[records]") {
-  for (const auto& [text, word] : {std::pair(kReverses, &Reversed), std::pair(kAlike, &Alike)}) {
+  for (const auto& [text, word] : {std::pair(kReverses, &Reversed), std::pair(kAlike, &Alike), std::pair(kCarries, &Carried)}) {
     const ir::Module module = BuildKernel(text, "k");
     for (const uint32_t width : {1u, 8u, 16u, 32u, 64u}) {
       for (const std::string target : {"native", "x86-64-v3"}) {
@@ -156,6 +196,18 @@ TEST_CASE("records whose elements are computed alike need no permutations", "[re
   REQUIRE(text);
   // What is left makes masks of records from those of lanes; divided and made, they would take 16 more.
   CHECK(CountOf(*text, "vpermt2") + CountOf(*text, "vpermi2") + CountOf(*text, "vshuf") < 16);
+}
+
+TEST_CASE("a loop that carries the elements of a record makes no record in each trip", "[records]") {
+  auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
+  REQUIRE(jit);
+  auto text = (*jit)->Explain(BuildKernel(kCarries, "k"), "k", lowering::Jit::Stage::kAssembly);
+  REQUIRE(text);
+  const size_t begins = text->find("vpslld");
+  REQUIRE(begins != std::string::npos);
+  const std::string loop = text->substr(begins, text->find("\tj", begins) - begins);
+  CHECK(CountOf(loop, "vpaddd") >= 4);
+  CHECK(CountOf(loop, "vperm") == 0);
 }
 
 TEST_CASE("two steps of permutations divide records", "[records]") {

@@ -8,6 +8,7 @@
 //
 // What is the same in all lanes and all components is that in the whole record, too. The elements are still
 // computed where something else reads them.
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstrTypes.h>
@@ -56,7 +57,7 @@ class Componentwise {
   }
 
   // Whether the elements were loaded so on the first of two ways, and each for itself on the other, where
-  // lanes are missing.
+  // lanes are missing. At the head of a loop the second way would make a record in each trip.
   bool IsMeeting(const Values& parts) const {
     const auto* first = llvm::dyn_cast<llvm::PHINode>(parts[0]);
     if (first == nullptr || first->getNumIncomingValues() != 2) return false;
@@ -65,7 +66,8 @@ class Componentwise {
       if (phi == nullptr || phi->getParent() != first->getParent()) return false;
       if (phi->getIncomingBlock(0) != first->getIncomingBlock(0)) return false;
     }
-    return WholeOf(Incoming(parts, 0)) != nullptr;
+    return WholeOf(Incoming(parts, 0)) != nullptr &&
+           !llvm::isPotentiallyReachable(first->getParent(), first->getIncomingBlock(1));
   }
 
   static Values Incoming(const Values& parts, unsigned number) {
