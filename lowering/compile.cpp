@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "ir/verify/verify.h"
+#include "lowering/passes/partings.h"
 #include "lowering/thread_clock.h"
 #include "ptx-parser/parse/parse.h"
 #include "ptx-parser/translate/translate.h"
@@ -81,6 +82,26 @@ Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOpt
   until.pipeline.stop_after = "meet-at-waits";
   const ir::Module module = TRY(Build(kernel, until));
   return DecideTier(module, module.functions[0], options.pipeline.passes);
+}
+
+Result<PtxModule::Partings> PtxModule::FindPartings(std::string_view kernel,
+                                                    const BuildOptions& options) const {
+  BuildOptions until = options;
+  until.pipeline.stop_after = "insert-yields";
+  ir::Module module = TRY(Build(kernel, until));
+  Partings result;
+  if (!TriesTogether(until.pipeline.passes)) {
+    result.obstacle = {ir::Resumes::kLanes, "a tier or an order of lanes that was asked for", {}};
+    return result;
+  }
+  const auto found = DivideAtPartings(module, module.functions[0], until.pipeline.passes);
+  if (!found) {
+    result.obstacle = found.error();
+    return result;
+  }
+  for (const Parting& parting : *found)
+    result.branches.push_back(module.functions[0].terminator(parting.branch).at);
+  return result;
 }
 
 Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options,

@@ -66,6 +66,13 @@ class PtxModule {
   Status CheckInstructions() const;
   // Which tier the kernel needs under these options, and why.
   Result<TierChoice> ChooseTier(std::string_view kernel, const BuildOptions& options = {}) const;
+  // Of a kernel that resumes lanes: where the lanes of a warp that runs as vectors may part, or what keeps it
+  // from running so.
+  struct Partings {
+    std::vector<ir::Position> branches;
+    std::optional<TierReason> obstacle;
+  };
+  Result<Partings> FindPartings(std::string_view kernel, const BuildOptions& options = {}) const;
   // The kernel with all it calls, run through the pipeline; functions[0] is the kernel. `times` receives the
   // stages.
   Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {},

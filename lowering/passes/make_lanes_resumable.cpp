@@ -368,19 +368,20 @@ Status MakeLanesResumable(ir::Module& module, const PassOptions& options) {
   for (size_t n = 0; n < count; ++n) {
     ir::Function& f = module.functions[n];
     if (!f.is_kernel || f.is_declaration || f.resumes != ir::Resumes::kLanes) continue;
-    std::optional<std::vector<Parting>> partings;
+    std::vector<Parting> partings;
     std::optional<ir::Function> together;
     if (TriesTogether(options)) {
-      partings = DivideAtPartings(module, f, options);
-      if (partings) together.emplace(f);
+      if (auto found = DivideAtPartings(module, f, options)) {
+        partings = std::move(*found);
+        together.emplace(f);
+      }
       YieldWhereLanesWait(f);
     }
-    std::vector<Parting> none;
-    LanesResumable(f, partings ? *partings : none, together ? together->values.size() : 0).Run();
+    LanesResumable(f, partings, together ? together->values.size() : 0).Run();
     if (!together) continue;
     together->name += ".together";
     together->together_of = static_cast<uint32_t>(n);
-    TRY_STATUS(RunTogether(module, *together, *partings));
+    TRY_STATUS(RunTogether(module, *together, partings));
     module.functions.push_back(std::move(*together));
   }
   return {};

@@ -17,7 +17,11 @@
 // and the scheduler runs them to the end of the kernel.
 #include "lowering/passes/partings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "analysis/regions/spin_loops.h"
 #include "analysis/values/uniformity.h"
@@ -48,10 +52,16 @@ std::vector<Parting> Divide(ir::Function& f, const Lines& lines) {
   return partings;
 }
 
+TierReason Because(std::string what, ir::Position at = {}) {
+  return {ir::Resumes::kLanes, std::move(what), at};
+}
+
 // What forming regions of the function would leave to be checked at run time: the lines of branches.
-// Nothing: regions cannot be formed, or something else would be left.
-std::optional<Lines> FindOpenBranches(ir::Module& messages, ir::Function f, const PassOptions& options) {
-  if (!InsertExtraBarriers(messages, f, options) || !MaskDivergentArms(messages, f, options)) return {};
+std::expected<Lines, TierReason> FindOpenBranches(ir::Module& messages, ir::Function f,
+                                                  const PassOptions& options) {
+  Status status = InsertExtraBarriers(messages, f, options);
+  if (status) status = MaskDivergentArms(messages, f, options);
+  if (!status) return std::unexpected(Because(status.error().message, {status.error().at.line, 0, 0}));
   const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(f, options.launch);
   const ArmMembers members(f);
   Lines lines;
@@ -60,12 +70,13 @@ std::optional<Lines> FindOpenBranches(ir::Module& messages, ir::Function f, cons
       const ir::Inst& inst = f.at_inst(id);
       const bool open =
           ir::IsAgreement(inst.op) && !uniformity.UniformAt(inst.operands[0], f.at_block(block).level);
-      if (open && inst.op == Opcode::kAgreeIndex) return {};
+      if (open && inst.op == Opcode::kAgreeIndex)
+        return std::unexpected(Because("a jump that lanes may take to several places", inst.at));
       if (open) lines.push_back(inst.at.ptx_line);
       // Lanes with masks of their own may be at different executions.
       if (ir::HasMembermask(inst.op, inst.attrs.flags) &&
           !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp))
-        return {};
+        return std::unexpected(Because("a warp collective with masks of the lanes' own", inst.at));
     }
     const ir::Inst& end = f.terminator(block);
     const bool divergent = end.op == Opcode::kCondBr && (end.attrs.flags & ir::kDivergent) != 0;
@@ -130,29 +141,33 @@ bool TriesTogether(const PassOptions& options) {
   return options.tier == Tier::kAuto && (options.checks & PTX2CPU_CHECKS_ORDER) == 0;
 }
 
-std::optional<std::vector<Parting>> DivideAtPartings(const ir::Module& module, ir::Function& f,
-                                                     const PassOptions& options) {
-  if (CountInstructions(f) > kMaxInstructions || Has(f, ir::IsClusterBarrier)) return {};
+std::expected<std::vector<Parting>, TierReason> DivideAtPartings(const ir::Module& module, ir::Function& f,
+                                                                 const PassOptions& options) {
+  if (CountInstructions(f) > kMaxInstructions)
+    return std::unexpected(Because(fmt::format("more than {} instructions", kMaxInstructions)));
+  if (Has(f, ir::IsClusterBarrier)) return std::unexpected(Because("a barrier of the cluster"));
   Lines lines;
   for (int round = 0; round < kMaxRounds; ++round) {
     ir::Function copy = f;
     ir::Module messages;
     messages.name = module.name;
-    if (!RunTogether(messages, copy, Divide(copy, lines))) return {};
+    if (const Status status = RunTogether(messages, copy, Divide(copy, lines)); !status)
+      return std::unexpected(Because(status.error().message));
     const bool suspends = copy.resumes == ir::Resumes::kWarps;
-    const std::optional<Lines> open = FindOpenBranches(messages, std::move(copy), options);
-    if (!open) return {};
+    const auto open = FindOpenBranches(messages, std::move(copy), options);
+    if (!open) return std::unexpected(open.error());
     if (open->empty()) {
-      if (lines.empty() && !suspends) return {};
+      if (lines.empty() && !suspends) return std::unexpected(Because("no branch at which lanes part"));
       return Divide(f, lines);
     }
     const size_t before = lines.size();
     lines.insert(lines.end(), open->begin(), open->end());
     std::ranges::sort(lines);
     lines.erase(std::ranges::unique(lines).begin(), lines.end());
-    if (lines.size() == before) return {};
+    if (lines.size() == before)
+      return std::unexpected(Because("a branch around which lanes differ", {open->front(), 0, 0}));
   }
-  return {};
+  return std::unexpected(Because("too many branches at which lanes may part"));
 }
 
 Status RunTogether(ir::Module& module, ir::Function& copy, const std::vector<Parting>& partings) {

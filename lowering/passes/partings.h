@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <expected>
 #include <vector>
 
 #include "lowering/passes.h"
@@ -25,10 +25,10 @@ struct Parting {
 // Whether kernels that resume lanes may have such code: not in a tier or an order of lanes that is asked for.
 bool TriesTogether(const PassOptions& options);
 
-// Divides the blocks of those branches that regions need lanes to take together. Nothing: there are none, or
-// that would not be enough.
-std::optional<std::vector<Parting>> DivideAtPartings(const ir::Module& module, ir::Function& f,
-                                                     const PassOptions& options);
+// Divides the blocks of those branches that regions need lanes to take together. The error says what keeps the
+// kernel from having such code.
+std::expected<std::vector<Parting>, TierReason> DivideAtPartings(const ir::Module& module, ir::Function& f,
+                                                                 const PassOptions& options);
 
 // Makes a copy of that function the code of warps whose lanes are together: it asks at each of the branches
 // whether they agree, and leaves where they do not. It resumes warps where it has barriers, or loops that may

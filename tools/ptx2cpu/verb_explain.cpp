@@ -189,6 +189,21 @@ std::string_view NeedOf(ir::Resumes needs) {
   return needs == ir::Resumes::kLanes ? "T3" : "T2";
 }
 
+// Whether the warps of a kernel that resumes lanes begin as vectors.
+void ExplainPartings(const lowering::PtxModule::Partings& partings, bool runs, const ir::Module& simt) {
+  const auto line = [&](ir::Position at) {
+    return at.ptx_line == 0 ? std::string()
+                            : fmt::format(" at PTX line {}: {}", at.ptx_line, simt.Line(at.ptx_line));
+  };
+  if (partings.obstacle) {
+    const lowering::TierReason& why = *partings.obstacle;
+    return fmt::print("  no vectors of a warp's lanes because of {}{}\n", why.what, line(why.at));
+  }
+  if (!runs) return fmt::print("  no vectors of a warp's lanes: lanes may wait in arms of branches\n");
+  fmt::print("  warps run as vectors until their lanes part at a branch\n");
+  for (const ir::Position at : partings.branches) fmt::print("  lanes may part{}\n", line(at));
+}
+
 Status ExplainKernel(const Arguments& arguments) {
   const KernelChoice choice = TRY(ChooseKernel(arguments));
   lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, choice.source));
@@ -227,7 +242,8 @@ Status ExplainKernel(const Arguments& arguments) {
   }
   for (const uint32_t line : barriers)
     fmt::print("  no thread can observe the barrier at PTX line {}: removed\n", line);
-  if (ir::RunsTogether(f)) fmt::print("  warps run as vectors until their lanes part at a branch\n");
+  if (f.resumes == ir::Resumes::kLanes)
+    ExplainPartings(TRY(ptx.FindPartings(choice.kernel, options)), ir::RunsTogether(f), simt);
   fmt::print("  early exits before a barrier: {}\n", f.has_early_exit ? "yes, live masks are kept" : "none");
   size_t slots[3] = {}, slot_bytes[3] = {};  // per lane, warp, block
   for (const ir::Slot& slot : f.slots) {
