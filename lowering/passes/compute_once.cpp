@@ -71,9 +71,12 @@ class OnceForBlock {
 
   // -- what is the same for all threads --
 
+  // A volatile load may see something else each time, but all threads may also load at once.
   static bool ReadsMemory(const ir::Inst& inst) {
-    return inst.op == Opcode::kLoad && inst.attrs.order == ir::MemoryOrder::kWeak &&
-           (inst.attrs.flags & ir::kVolatile) == 0 && inst.attrs.space != ir::Space::kLocal;
+    const ir::MemoryOrder order = inst.attrs.order;
+    return inst.op == Opcode::kLoad && inst.attrs.space != ir::Space::kLocal &&
+           (inst.attrs.flags & ir::kVolatile) == 0 &&
+           (order == ir::MemoryOrder::kWeak || order == ir::MemoryOrder::kVolatile);
   }
 
   static bool IsPure(const ir::Inst& inst) {

@@ -68,6 +68,7 @@ TEST_CASE("a loop that is the same for all threads runs once for the block", "[p
   CHECK(Once(Kernel({})) == 1);
   CHECK(Once(Kernel({}, true)) == 1);
   CHECK(Once(Kernel({.trips = "%n", .start = "%cta"})) == 1);
+  CHECK(Once(Kernel({.load = "  %x = load i32 global volatile %at\n"})) == 1);
   // Others' values go around it.
   CHECK(Once(Kernel({.before = "  %square = mul i32 %tid, %tid\n  %far = add i32 %square, %trips\n",
                      .carried = "%far"})) == 1);
