@@ -5,6 +5,7 @@
 //     a(%p): ... with %p = %x always      a: ... %x
 //     br c ; c entered from here only     the instructions of c
 //     %d = add %x, %y, unused             (gone)
+//     %l = trunc i32 from zext %x         %x
 //     loop(%m): %n = ballot %p, %m        (gone, if nothing but the vote itself uses %n)
 #include <algorithm>
 
@@ -29,7 +30,26 @@ class Simplifier {
       changed |= DropParams();
       changed |= MergeBlocks();
     }
+    DropWidenings();
     DropDead();
+  }
+
+  // The low bits of a number that was widened are the number: an index that is also the offset of an address.
+  void DropWidenings() {
+    std::vector<ValueId> replaced(f_.values.size());
+    for (const ir::BlockId block : ir::ReversePostOrder(f_)) {
+      for (const ir::InstId id : f_.at_block(block).insts) {
+        const ir::Inst& inst = f_.at_inst(id);
+        if (inst.op != Opcode::kTrunc) continue;
+        const ir::InstId def = f_.at_value(inst.operands[0]).def;
+        if (!def.valid()) continue;
+        const ir::Inst& widens = f_.at_inst(def);
+        const bool is_widening = widens.op == Opcode::kZext || widens.op == Opcode::kSext;
+        if (is_widening && f_.type_of(widens.operands[0]) == f_.type_of(inst.results[0]))
+          replaced[inst.results[0].index] = widens.operands[0];
+      }
+    }
+    ir::ReplaceUses(f_, replaced);
   }
 
   // A parameter that receives the same value (or itself) over every edge is that value.
