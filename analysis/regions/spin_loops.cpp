@@ -80,7 +80,11 @@ class LoopsOfHeaders {
 // What the loops of a function share, so that each costs what it holds.
 struct Scratch {
   Scratch(const ir::Function& f, PlainReads plain)
-      : plain(plain), loops_of(f, plain), predecessors(ir::Predecessors(f)), inside(f.blocks.size()), seen(f.values.size()) {}
+      : plain(plain),
+        loops_of(f, plain),
+        predecessors(ir::Predecessors(f)),
+        inside(f.blocks.size()),
+        seen(f.values.size()) {}
   const PlainReads plain;
   const LoopsOfHeaders loops_of;
   const std::vector<std::vector<BlockId>> predecessors;
@@ -130,7 +134,8 @@ class Candidate {
     return !meets_ && std::ranges::all_of(deciders_, moves);
   }
   bool WaitsSeldom() const {
-    return through_memory_ || std::ranges::all_of(deciders_, [this](const ir::Inst* r) { return TakesNext(r); });
+    return through_memory_ ||
+           std::ranges::all_of(deciders_, [this](const ir::Inst* r) { return TakesNext(r); });
   }
 
  private:

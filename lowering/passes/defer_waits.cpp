@@ -44,6 +44,7 @@
 #include "lowering/passes/block_editing.h"
 #include "lowering/passes/diagnose.h"
 #include "lowering/passes/ssa_repair.h"
+#include "lowering/passes/waiting_places.h"
 #include "lowering/passes/yield_after_trips.h"
 
 namespace ptx2cpu::lowering {
@@ -58,13 +59,6 @@ using ir::ValueId;
 constexpr int kHoistDepth = 8;       // operations on top of each other
 constexpr size_t kMaxCopied = 2000;  // instructions of what is tried again
 
-struct Waiting {
-  analysis::SpinLoop loop;
-  BlockId target;                       // of the back edge
-  Level level = Level::kBlock;          // that yields
-  std::optional<BlockId> barrier = {};  // before which threads gather; none: the back edge yields
-};
-
 class WaitDeferrer {
  public:
   // `most`: the level that yields, at most.
@@ -72,16 +66,16 @@ class WaitDeferrer {
       : module_(module),
         f_(f),
         most_(most),
-        loops_(LoopsThatYield(f, most == Level::kWarp ? analysis::PlainReads::kMayWait
-                                                      : analysis::PlainReads::kDoNotWait)),
-        predecessors_(ir::Predecessors(f)) {}
+        loops_(LoopsThatYield(
+            f, most == Level::kWarp ? analysis::PlainReads::kMayWait : analysis::PlainReads::kDoNotWait)) {}
 
   Status Run() {
+    const WaitingPlaces places(f_);
     std::map<uint32_t, std::vector<Waiting>> gathered;  // by barrier
     std::vector<Waiting> alone;
     for (const analysis::SpinLoop& loop : loops_) {
-      std::optional<Waiting> waiting = Examine(loop);
-      if (!waiting && most_ == Level::kWarp) waiting = Waiting{.loop = loop, .target = TargetOf(loop)};
+      std::optional<Waiting> waiting = places.Of(loop);
+      if (!waiting && most_ == Level::kWarp) waiting = Waiting{.loop = loop, .target = TargetOf(f_, loop)};
       if (waiting) waiting->level = std::min(waiting->level, most_);
       if (!waiting) {
         return Unsupported(module_, loop.at,
@@ -97,91 +91,6 @@ class WaitDeferrer {
   }
 
  private:
-  const ir::Inst& First(BlockId block) const { return f_.at_inst(f_.at_block(block).insts.front()); }
-  bool IsBoundary(BlockId block) const {
-    return ir::IsBarrier(First(block).op) || ir::IsCollective(First(block).op);
-  }
-
-  BlockId TargetOf(const analysis::SpinLoop& loop) const {
-    return f_.successors(loop.back.from)[loop.back.edge].to;
-  }
-
-  // -- where threads that wait go --
-
-  std::optional<Waiting> Examine(const analysis::SpinLoop& loop) const {
-    Waiting waiting{.loop = loop, .target = TargetOf(loop)};
-    if (const std::optional<Level> level = LevelOfBoundaries(loop.back.from, waiting.target)) {
-      waiting.level = *level;
-      return waiting;
-    }
-    const std::vector<BlockId> next = BoundariesAfter(waiting.target);
-    if (next.empty()) return waiting;
-    if (next.size() > 1) return {};
-    const std::optional<Level> level = LevelOfMeeting(next[0]);
-    if (!level || !f_.at_block(next[0]).params.empty()) return {};
-    waiting.level = *level;
-    waiting.barrier = next[0];
-    return waiting;
-  }
-
-  // The highest level of the boundaries in a loop.
-  std::optional<Level> LevelOfBoundaries(BlockId latch, BlockId head) const {
-    std::vector<bool> inside(f_.blocks.size());
-    std::vector<BlockId> blocks;
-    auto reach = [&](BlockId block) {
-      if (!inside[block.index]) blocks.push_back(block);
-      inside[block.index] = true;
-    };
-    reach(head);
-    reach(latch);
-    for (size_t i = 1; i < blocks.size(); ++i) std::ranges::for_each(predecessors_[blocks[i].index], reach);
-    std::optional<Level> level;
-    for (BlockId block : blocks) {
-      if (!IsBoundary(block)) continue;
-      const Level own = ir::IsBarrier(First(block).op) ? Level::kBlock : Level::kWarp;
-      level = level ? std::max(*level, own) : own;
-    }
-    return level;
-  }
-
-  // The blocks to which control comes from these, not beyond those that `end` it.
-  std::vector<BlockId> ReachedFrom(const std::vector<BlockId>& starts,
-                                   const std::function<bool(BlockId)>& end) const {
-    std::vector<bool> seen(f_.blocks.size());
-    std::vector<BlockId> blocks;
-    const auto reach = [&](BlockId block) {
-      if (!seen[block.index]) blocks.push_back(block);
-      seen[block.index] = true;
-    };
-    std::ranges::for_each(starts, reach);
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      if (end(blocks[i])) continue;
-      for (const ir::Edge& edge : f_.successors(blocks[i])) reach(edge.to);
-    }
-    return blocks;
-  }
-
-  std::vector<BlockId> BoundariesAfter(BlockId from) const {
-    std::vector<BlockId> blocks = ReachedFrom({from}, [&](BlockId block) { return IsBoundary(block); });
-    std::erase_if(blocks, [&](BlockId block) { return !IsBoundary(block); });
-    return blocks;
-  }
-
-  // The level whose threads all meet at the boundary, if they do.
-  std::optional<Level> LevelOfMeeting(BlockId boundary) const {
-    const ir::Inst& inst = First(boundary);
-    if (ir::IsBlockBarrier(inst.op)) {
-      const bool reduces = !inst.results.empty();
-      const bool all = inst.op != Opcode::kBarrierArrive && inst.operands.size() == (reduces ? 2 : 1);
-      return all ? std::optional(Level::kBlock) : std::nullopt;
-    }
-    if (!ir::HasMembermask(inst.op, inst.attrs.flags)) return {};
-    const ir::InstId mask = f_.at_value(inst.operands.back()).def;
-    const bool all = mask.valid() && f_.at_inst(mask).op == Opcode::kConst &&
-                     (f_.at_inst(mask).attrs.bits & 0xffffffff) == 0xffffffff;
-    return all ? std::optional(Level::kWarp) : std::nullopt;
-  }
-
   // -- new code --
 
   static Opcode YieldOf(Level level) {
@@ -262,7 +171,7 @@ class WaitDeferrer {
   std::vector<BlockId> CopyTrials(const std::vector<Waiting>& waits, BlockId join) {
     std::vector<BlockId> targets;
     for (const Waiting& waiting : waits) targets.push_back(waiting.target);
-    std::vector<BlockId> blocks = ReachedFrom(targets, [&](BlockId block) { return block == join; });
+    std::vector<BlockId> blocks = ReachedFrom(f_, targets, [&](BlockId block) { return block == join; });
     std::erase(blocks, join);
     size_t size = 0;
     for (BlockId block : blocks) size += f_.at_block(block).insts.size();
@@ -342,7 +251,8 @@ class WaitDeferrer {
 
   // The closest block that dominates both and is no boundary: those stay alone in theirs.
   BlockId CommonDominator(BlockId a, BlockId b, const analysis::DominatorTree& tree) const {
-    while (a != f_.entry && (!tree.Dominates(a.index, b.index) || IsBoundary(a))) a = {tree.parent[a.index]};
+    while (a != f_.entry && (!tree.Dominates(a.index, b.index) || IsBoundary(f_, a)))
+      a = {tree.parent[a.index]};
     return a;
   }
 
@@ -370,7 +280,8 @@ class WaitDeferrer {
   void RepairValues() {
     const analysis::DominatorTree tree = analysis::Dominators(analysis::BuildCfg(f_));
     std::vector<bool> after_trials(f_.blocks.size());
-    for (BlockId block : ReachedFrom(joins_, [](BlockId) { return false; })) after_trials[block.index] = true;
+    for (BlockId block : ReachedFrom(f_, joins_, [](BlockId) { return false; }))
+      after_trials[block.index] = true;
     std::vector<bool> lost(f_.values.size());
     std::vector<BlockId> above(f_.values.size());  // dominates the home and each use that the home does not
     ForEachUse([&](ValueId used, BlockId block) {
@@ -401,7 +312,6 @@ class WaitDeferrer {
   ir::Function& f_;
   const Level most_;
   const std::vector<analysis::SpinLoop> loops_;
-  const std::vector<std::vector<BlockId>> predecessors_;
   std::map<std::tuple<Opcode, Type, uint64_t>, ValueId> at_start_;
   std::vector<BlockId> joins_;                      // where threads gather
   std::vector<ValueId> originals_;                  // by copy

@@ -75,8 +75,8 @@ class WarpsResumable {
                 {.index = static_cast<uint32_t>(f_.resume_points.size())});
     if (reduces) ir::ReplaceUses(f_, ValueId{inst.results[0]}, Result(after, inst));
     ir::Remove(f_, id);
-    f_.resume_points.push_back(
-        {yields ? Opcode::kUndef : inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & ir::kAligned, inst.at});
+    f_.resume_points.push_back({yields ? Opcode::kUndef : inst.op, ir::ResumePoint::kNoClass,
+                                inst.attrs.flags & ir::kAligned, inst.at});
     after_.push_back(after);
     LoadAgain(f_, after);
   }

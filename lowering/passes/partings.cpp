@@ -173,8 +173,7 @@ std::expected<std::vector<Parting>, TierReason> DivideAtPartings(const ir::Modul
 Status RunTogether(ir::Module& module, ir::Function& copy, const std::vector<Parting>& partings) {
   LeaveWhereLanesPart(copy, partings);
   TRY_STATUS(DeferWaitsOfWarps(module, copy));
-  const bool suspends =
-      Has(copy, [](Opcode op) { return ir::IsBarrier(op) && op != Opcode::kLeave; });
+  const bool suspends = Has(copy, [](Opcode op) { return ir::IsBarrier(op) && op != Opcode::kLeave; });
   copy.resumes = suspends ? ir::Resumes::kWarps : ir::Resumes::kNever;
   return {};
 }

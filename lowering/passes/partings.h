@@ -25,8 +25,8 @@ struct Parting {
 // Whether kernels that resume lanes may have such code: not in a tier or an order of lanes that is asked for.
 bool TriesTogether(const PassOptions& options);
 
-// Divides the blocks of those branches that regions need lanes to take together. The error says what keeps the
-// kernel from having such code.
+// Divides the blocks of those branches that regions need lanes to take together. The error names what keeps
+// the kernel from having such code.
 std::expected<std::vector<Parting>, TierReason> DivideAtPartings(const ir::Module& module, ir::Function& f,
                                                                  const PassOptions& options);
 

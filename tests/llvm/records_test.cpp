@@ -174,7 +174,8 @@ size_t CountOf(const std::string& text, std::string_view word) {
 }  // namespace
 
 TEST_CASE("records of four words are divided, made and computed", "[records]") {
-  for (const auto& [text, word] : {std::pair(kReverses, &Reversed), std::pair(kAlike, &Alike), std::pair(kCarries, &Carried)}) {
+  for (const auto& [text, word] :
+       {std::pair(kReverses, &Reversed), std::pair(kAlike, &Alike), std::pair(kCarries, &Carried)}) {
     const ir::Module module = BuildKernel(text, "k");
     for (const uint32_t width : {1u, 8u, 16u, 32u, 64u}) {
       for (const std::string target : {"native", "x86-64-v3"}) {

@@ -335,6 +335,32 @@ TEST_CASE("compile writes objects with a header for every target and no partial 
   CHECK_FALSE(fs::exists(scratch / "p.h"));
 }
 
+TEST_CASE("explain shows where the lanes of a warp may part, and why they run one by one") {
+  Scratch scratch;
+  scratch.Write("arms.ptx", std::string(kHead) +
+                                ".visible .entry k(.param .u64 a) {\n"
+                                "  .reg .pred %p; .reg .b32 %v, %t; .reg .b64 %a;\n"
+                                "  ld.param.u64 %a, [a];\n"
+                                "  mov.u32 %t, %tid.x;\n"
+                                "  mad.wide.u32 %a, %t, 4, %a;\n"
+                                "  ld.global.u32 %v, [%a];\n"
+                                "  setp.ne.u32 %p, %v, 0;\n"
+                                "  @%p bra other;\n"
+                                "  shfl.sync.bfly.b32 %v, %t, 1, 31, 0xffffffff;\n"
+                                "  bra done;\n"
+                                "other:\n"
+                                "  shfl.sync.bfly.b32 %v, %v, 1, 31, 0xffffffff;\n"
+                                "done:\n"
+                                "  st.global.u32 [%a], %v;\n"
+                                "  ret;\n}\n");
+  const std::string explain = "explain " + scratch / "arms.ptx" + " --kernel k";
+  CHECK_THAT(Run(scratch, explain).out, Contains("warps run as vectors until") &&
+                                            Contains("lanes may part at PTX line") &&
+                                            Contains("@%p bra other"));
+  CHECK_THAT(Run(scratch, explain + " --exec lanes").out,
+             Contains("no vectors of a warp's lanes because of a tier or an order of lanes"));
+}
+
 TEST_CASE("ir, cfg and explain show every stage") {
   Scratch scratch;
   const std::string file = " '" + kCorpus + "reduction.fatbin' --kernel reduce_shuffle";
