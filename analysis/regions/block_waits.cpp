@@ -284,6 +284,7 @@ std::optional<std::vector<BlockWait>> FindBlockWaits(const ir::Function& f,
   if (loops.empty()) return waits;
   Finder finder(f, launch);
   for (const SpinLoop& loop : loops) {
+    if (loop.by_memory) continue;  // its threads meet already
     const std::optional<BlockWait> wait = finder.Examine(loop);
     if (!wait) return {};
     waits.push_back(*wait);

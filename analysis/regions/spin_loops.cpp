@@ -133,6 +133,7 @@ class Candidate {
     const auto moves = [&](const ir::Inst* read) { return FollowsTrips(read->operands[0]); };
     return !meets_ && std::ranges::all_of(deciders_, moves);
   }
+  bool by_memory() const { return through_memory_; }
   bool WaitsSeldom() const {
     return through_memory_ ||
            std::ranges::all_of(deciders_, [this](const ir::Inst* r) { return TakesNext(r); });
@@ -288,7 +289,7 @@ std::vector<SpinLoop> FindSpinLoops(const ir::Function& f, PlainReads plain) {
     if (scratch.loops_of.Runs(head)) continue;
     Candidate loop(f, scratch, back.from, head);
     if (const ir::Inst* decider = loop.Decider())
-      found.push_back({back, decider->at, loop.WaitsSeldom() || loop.Probes()});
+      found.push_back({back, decider->at, loop.WaitsSeldom() || loop.Probes(), loop.by_memory()});
   }
   return found;
 }

@@ -13,6 +13,7 @@ struct SpinLoop {
   // it seldom is the same twice, or it is an atomic operation that takes the next number (a queue), or its
   // result comes by way of plain memory.
   bool seldom = false;
+  bool by_memory = false;  // the last of these; threads meet in each trip
 };
 
 enum class PlainReads : uint8_t { kDoNotWait, kMayWait };

@@ -28,6 +28,7 @@
 #include "ir/build.h"
 #include "lowering/passes/arm_members.h"
 #include "lowering/passes/block_editing.h"
+#include "lowering/passes/trip_mixer.h"
 #include "runtime/abi/check.h"
 
 namespace ptx2cpu::lowering {
@@ -59,6 +60,8 @@ TierReason Because(std::string what, ir::Position at = {}) {
 // What forming regions of the function would leave to be checked at run time: the lines of branches.
 std::expected<Lines, TierReason> FindOpenBranches(ir::Module& messages, ir::Function f,
                                                   const PassOptions& options) {
+  const ir::Function simt = f;
+  const TripMixer trips(simt, options.launch);
   Status status = InsertExtraBarriers(messages, f, options);
   if (status) status = MaskDivergentArms(messages, f, options);
   if (!status) return std::unexpected(Because(status.error().message, {status.error().at.line, 0, 0}));
@@ -75,8 +78,10 @@ std::expected<Lines, TierReason> FindOpenBranches(ir::Module& messages, ir::Func
       if (open) lines.push_back(inst.at.ptx_line);
       // Lanes with masks of their own may be at different executions.
       if (ir::HasMembermask(inst.op, inst.attrs.flags) &&
-          !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp))
-        return std::unexpected(Because("a warp collective with masks of the lanes' own", inst.at));
+          !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp) && trips.MayMix(id))
+        return std::unexpected(Because(
+            "a warp collective that lanes may reach in different trips of a loop, with masks of their own",
+            inst.at));
     }
     const ir::Inst& end = f.terminator(block);
     const bool divergent = end.op == Opcode::kCondBr && (end.attrs.flags & ir::kDivergent) != 0;

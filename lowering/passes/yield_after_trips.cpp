@@ -46,7 +46,7 @@ class Trials {
       args.push_back(ir::AddParam(f_, latch, f_.type_of(param)));
     for (const analysis::SpinLoop& loop : loops_) EdgeOf(loop.back).to = latch;
     ir::Builder{f_, latch, loops_[0].at}.Br(head_, args);
-    return {{latch, 0}, loops_[0].at, false};
+    return {{latch, 0}, loops_[0].at, false, false};
   }
 
   // The edge, the only one back, becomes that of an outer loop.

@@ -203,3 +203,76 @@ TEST_CASE("warps run together until their lanes part, as machine code", "[resuma
     CHECK(Compare(module, path.string(), *jit, 4) > 0);
   }
 }
+
+namespace {
+
+// Each block, of one warp, waits for the next one's flag: lane 0 reads it and the others see it through
+// shared memory. Lanes could part before, but all go one way.
+constexpr const char* kLaterBlocks = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 pdata, .param .u32 pn)
+{
+  .reg .pred %p, %first, %last; .reg .b32 %t, %b, %g, %v, %f; .reg .b64 %data, %flag, %own;
+  .shared .b32 seen;
+  ld.param.u64 %data, [pdata];
+  ld.param.u32 %v, [pn];
+  mov.u32 %t, %tid.x;
+  mov.u32 %b, %ctaid.x;
+  mov.u32 %g, %nctaid.x;
+  mad.wide.u32 %flag, %b, 4, %data;
+  mad.lo.u32 %f, %b, 32, %t;
+  mad.wide.u32 %own, %f, 4, %data;
+  add.u32 %v, %v, %t;
+  shr.u32 %f, %v, 16;
+  setp.ne.u32 %p, %f, 0;
+  @%p bra other;
+  shfl.sync.bfly.b32 %v, %v, 1, 31, 0xffffffff;
+  bra met;
+other:
+  shfl.sync.bfly.b32 %v, %t, 1, 31, 0xffffffff;
+met:
+  setp.eq.u32 %first, %t, 0;
+  add.u32 %f, %b, 1;
+  setp.eq.u32 %last, %f, %g;
+  @%last bra passed;
+wait:
+  @!%first bra asked;
+  atom.global.add.u32 %f, [%flag + 4], 0;
+  st.shared.u32 [seen], %f;
+asked:
+  bar.warp.sync 0xffffffff;
+  ld.shared.u32 %f, [seen];
+  bar.warp.sync 0xffffffff;
+  setp.eq.u32 %p, %f, 0;
+  @%p bra wait;
+passed:
+  st.global.u32 [%own + 64], %v;
+  @%first atom.global.exch.b32 %f, [%flag], 1;
+  ret;
+}
+)";
+
+}  // namespace
+
+TEST_CASE("blocks whose warps run together let a later block run that they wait for", "[resumable]") {
+  const auto ptx = lowering::PtxModule::Parse(kLaterBlocks, "later_blocks.ptx");
+  if (!ptx) FAIL(ptx.error().Render());
+  const auto module = ptx->Build("k");
+  if (!module) FAIL(module.error().Render());
+  CHECK(ir::RunsTogether(module->functions[0]));
+  const auto jit = MakeJit(1);
+  const auto compiled = jit->Add(*module);
+  if (!compiled) FAIL(compiled.error().Render());
+  constexpr uint32_t kBlocks = 3, kThreads = 32, kFlags = 16;
+  std::vector<uint32_t> data(kFlags + kBlocks * kThreads);
+  struct {
+    uint32_t* data;
+    uint32_t n;
+  } params{data.data(), 100};
+  const auto error = rt::Launch(*compiled->kernel, {{kBlocks, 1, 1}, {kThreads, 1, 1}, 0},
+                                std::as_bytes(std::span(&params, 1)).first(12), {.max_workers = 1});
+  if (error) FAIL(error->message);
+  for (uint32_t n = 0; n < kBlocks; ++n) CHECK(data[n] == 1);
+  for (uint32_t i = 0; i < kBlocks * kThreads; ++i) CHECK(data[kFlags + i] == 100 + (i % kThreads ^ 1));
+}
