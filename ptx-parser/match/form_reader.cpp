@@ -256,6 +256,8 @@ class FormReader {
       spec.shape = OperandShape::kAddress;
     } else if (type == "part") {
       spec.shape = OperandShape::kPart;
+    } else if (type == "parts") {
+      spec.shape = OperandShape::kParts;
     } else if (type == "words") {
       spec.shape = OperandShape::kWords;
     } else if (type == "any") {

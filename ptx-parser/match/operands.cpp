@@ -59,6 +59,8 @@ class OperandChecker {
       case OperandShape::kImmediate:
         return operand.kind == OperandKind::kInteger ? std::string() : "an integer constant";
       case OperandShape::kPart:
+        return operand.HasSelection() ? "one part of a register" : Part(operand, spec);
+      case OperandShape::kParts:
         return Part(operand, spec);
       case OperandShape::kAnything:
       case OperandShape::kRest:

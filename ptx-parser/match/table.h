@@ -65,6 +65,7 @@ enum class OperandShape : uint8_t {
   kTargetList,
   kImmediate,  // integer constant
   kPart,       // 32-bit register, or a byte or half-word of one, or a constant
+  kParts,      // the same, or several bytes or half-words
   kAnything,   // one operand of any shape
   kRest,       // any further operands
 };

@@ -212,7 +212,7 @@ MODIFIER : '.' FOLLOW+ ('::' FOLLOW+)* ;
 // Debug data, whole: its lines are not PTX and can be half of a module.
 SECTION : '.section' WHITE+ [.A-Za-z0-9_$]+ WHITE* '{' (COMMENT | ~[}/] | '/' ~[}/*])* '}' ;
 
-SPACE : (WHITE | '\\' '\r'? '\n' | COMMENT | '@@' ~[\n]*) -> skip ;
+SPACE : (WHITE | '\\' '\r'? '\n' | COMMENT | '@@' ~[\n]* | LINE_MARK) -> skip ;
 // What is not a token: the parser reports it in place.
 STRAY : . ;
 
@@ -220,4 +220,7 @@ fragment WHITE : [ \t\r\n\f\u000b] ;
 fragment HEX : [0-9a-fA-F] ;
 fragment EXPONENT : [eE] [+-]? [0-9]+ ;
 fragment FOLLOW : [A-Za-z0-9_$] ;
+// What the C preprocessor leaves: # 5 "a.cu"
+fragment LINE_MARK : '#' BLANK* ('line' BLANK*)? [0-9]+ BLANK+ '"' ~["\n]* '"' ~[\n]* ;
+fragment BLANK : [ \t\r\f\u000b] ;
 fragment COMMENT : '//' ~[\n]* | '/*' .*? '*/' ;

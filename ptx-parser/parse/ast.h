@@ -53,7 +53,18 @@ enum class SymbolKind : uint8_t {
 };
 
 // A selector after an operand: %tid.x, %v.w, %r1.b0 (video instructions). .r .g .b .a read as kX .. kW.
-enum class Component : uint8_t { kNone, kX, kY, kZ, kW, kB0, kB1, kB2, kB3, kH0, kH1 };
+// kBytes and kHalves, .b0213 and .h10, name several: Operand::integer is then their Selection.
+enum class Component : uint8_t { kNone, kX, kY, kZ, kW, kB0, kB1, kB2, kB3, kH0, kH1, kBytes, kHalves };
+
+// The digits of .b0213, each in four bits, the last one lowest; it selects for the lowest byte.
+struct Selection {
+  uint32_t digits = 0, count = 0;
+  static Selection Of(int64_t integer) {
+    return {static_cast<uint32_t>(integer) & 0xffff, static_cast<uint32_t>(integer) >> 16};
+  }
+  int64_t Integer() const { return int64_t{count} << 16 | digits; }
+  uint32_t Digit(uint32_t index) const { return digits >> (4 * index) & 0xf; }
+};
 
 enum class OperandKind : uint8_t {
   kIdentifier,  // text [component] [+ integer]: register, special register, variable, function, label ...
@@ -93,6 +104,7 @@ struct Operand {
   };
   Operand() : integer(0) {}
   bool Has(Flag flag) const { return (flags & flag) != 0; }
+  bool HasSelection() const { return component == Component::kBytes || component == Component::kHalves; }
   bool HasChildren() const {
     return kind == OperandKind::kVector || kind == OperandKind::kPair || kind == OperandKind::kArguments ||
            kind == OperandKind::kBracket || kind == OperandKind::kMasked || kind == OperandKind::kField ||

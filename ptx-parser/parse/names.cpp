@@ -303,6 +303,8 @@ class Resolver {
 
   void ResolveName(uint32_t operand, ast::Position position) {
     Operand& o = module_.operands[operand];
+    if (o.HasSelection() && o.kind != OperandKind::kIdentifier)
+      Report(NamePosition(o.text, position), fmt::format("an address is no part of '{}'", o.text));
     if (const ScopeTable::Found found = scopes_.Find(o.text); found.entry) {
       if (found.entry->kind == SymbolKind::kRegister) return ResolveRegister(operand, found, position);
       o.symbol_kind = found.entry->kind;

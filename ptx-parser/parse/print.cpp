@@ -54,8 +54,8 @@ std::string_view Name(ast::Linkage linkage) {
 }
 
 std::string_view Name(ast::Component component) {
-  constexpr std::string_view kNames[] = {"",    ".x",  ".y",  ".z",  ".w", ".b0",
-                                         ".b1", ".b2", ".b3", ".h0", ".h1"};
+  constexpr std::string_view kNames[] = {"",    ".x",  ".y",  ".z",  ".w", ".b0", ".b1",
+                                         ".b2", ".b3", ".h0", ".h1", ".b", ".h"};
   return kNames[static_cast<size_t>(component)];
 }
 
@@ -85,6 +85,9 @@ class Printer {
   void PutOffset(int64_t offset) {
     if (offset != 0) Put("+{}", offset);
   }
+  void PutSelection(ast::Selection selection) {
+    for (uint32_t i = selection.count; i-- > 0;) Put("{}", selection.Digit(i));
+  }
   void PutInteger(const Operand& o) {
     if (!o.text.empty()) return Put(o.text);
     if (o.Has(Operand::kUnsigned)) return Put("{}U", o.bits);
@@ -100,6 +103,7 @@ class Printer {
     } else {
       Put("{}{}", o.text, Name(o.component));
     }
+    if (o.HasSelection()) return PutSelection(ast::Selection::Of(o.integer));
     PutOffset(o.integer);
   }
   void PutAddress(const Operand& o) {

@@ -3,34 +3,10 @@
 #include <array>
 #include <cstring>
 
+#include "ptx-parser/parse/byte_classes.h"
+
 namespace ptx2cpu::ptx {
 namespace {
-
-// Classes of bytes, as bits.
-enum : uint8_t {
-  kFollow = 1,  // [A-Za-z0-9_$]
-  kStart = 2,   // [A-Za-z_$]
-  kDigit = 4,   // [0-9]
-  kHexDigit = 8,
-  kBlank = 16,  // white space except the newline
-};
-
-constexpr std::array<uint8_t, 256> MakeClasses() {
-  std::array<uint8_t, 256> classes{};
-  for (int c = 0; c < 256; ++c) {
-    const bool digit = c >= '0' && c <= '9';
-    const bool letter = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    if (digit || letter || c == '_' || c == '$') classes[c] |= kFollow;
-    if (letter || c == '_' || c == '$') classes[c] |= kStart;
-    if (digit) classes[c] |= kDigit;
-    if (digit || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f')) classes[c] |= kHexDigit;
-    if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') classes[c] |= kBlank;
-  }
-  return classes;
-}
-constexpr std::array<uint8_t, 256> kClasses = MakeClasses();
-
-constexpr bool Is(char c, uint8_t mask) { return (kClasses[static_cast<uint8_t>(c)] & mask) != 0; }
 
 // Directive words hash into a table without collision chains worth speaking of: about 45 words, 256 slots.
 constexpr uint32_t kKeywordSlots = 256;
@@ -122,6 +98,23 @@ class Scanner {
     return p;
   }
 
+  // The end of a mark that a preprocessor left, # 5 "a.cu" or #line 5 "a.cu"; p itself if it is none.
+  const char* LineMarkEnd(const char* p) const {
+    if (Peek(p) != '#') return p;
+    const char* q = SkipBlank(p + 1);
+    if (std::string_view(q, static_cast<size_t>(end_ - q)).starts_with("line")) q = SkipBlank(q + 4);
+    const char* number = q;
+    while (q < end_ && Is(*q, kDigit)) ++q;
+    const char* name = SkipBlank(q);
+    if (q == number || name == q || Peek(name) != '"') return p;
+    const char* line_end = LineEnd(name);
+    return std::memchr(name + 1, '"', static_cast<size_t>(line_end - name - 1)) != nullptr ? line_end : p;
+  }
+  const char* SkipBlank(const char* p) const {
+    while (p < end_ && Is(*p, kBlank)) ++p;
+    return p;
+  }
+
   // To the next token; false at the end.
   bool SkipSpace() {
     while (at_ < end_) {
@@ -137,6 +130,10 @@ class Scanner {
         at_ = to;
       } else if (c == '@' && Peek(at_ + 1) == '@') {
         at_ = LineEnd(at_);
+      } else if (c == '#') {
+        const char* to = LineMarkEnd(at_);
+        if (to == at_) return true;
+        at_ = to;
       } else if (c == '\\' && Peek(at_ + 1) == '\n') {
         NewLine(at_ += 2);
       } else if (c == '\\' && Peek(at_ + 1) == '\r' && Peek(at_ + 2) == '\n') {

@@ -92,6 +92,7 @@ class TreeBuilder final : public Actions {
   void EndPrototype() override;
 
   void Identifier() override;
+  void SelectPart(ast::Operand& o, std::string_view word);
   void Integer() override;
   void Float() override;
   void BeginList() override;

@@ -79,6 +79,18 @@ ast::Component ComponentOf(std::string_view word) {
   return Component::kNone;
 }
 
+// b0213, h10: two to four bytes, or two halves, each of either source of a video instruction.
+std::optional<ast::Selection> SelectionOf(std::string_view word) {
+  const bool bytes = word[0] == 'b';
+  ast::Selection selection{0, static_cast<uint32_t>(word.size()) - 1};
+  if (selection.count < 2 || selection.count > (bytes ? 4 : 2)) return std::nullopt;
+  for (const char digit : word.substr(1)) {
+    if (digit < '0' || digit > (bytes ? '7' : '3')) return std::nullopt;
+    selection.digits = selection.digits << 4 | static_cast<uint32_t>(digit - '0');
+  }
+  return selection;
+}
+
 // 0xFF00 -> 1: the one byte a mask selects; -1 if it is not such a mask.
 int MaskedByte(uint64_t mask) {
   const int shift = std::countr_zero(mask);
@@ -143,7 +155,10 @@ void TreeBuilder::ApplyBinaryOperator(const PendingOperator& op) {
     return;
   }
   const bool is_sum = op.kind == TokenKind::kPlus || op.kind == TokenKind::kMinus;
-  if (is_sum && left.kind == OperandKind::kIdentifier && right.kind == OperandKind::kInteger) {
+  if (left.HasSelection() || right.HasSelection()) {
+    Report(token, fmt::format("nothing can be added to '{}'", (left.HasSelection() ? left : right).text),
+           "a selection of bytes or halves is an operand of video instructions");
+  } else if (is_sum && left.kind == OperandKind::kIdentifier && right.kind == OperandKind::kInteger) {
     left.bits += op.kind == TokenKind::kPlus ? right.bits : 0 - right.bits;
   } else if (op.kind == TokenKind::kPlus && left.kind == OperandKind::kInteger &&
              right.kind == OperandKind::kIdentifier) {
@@ -179,17 +194,26 @@ void TreeBuilder::EndConditional() {
 
 // ---- primaries
 
+void TreeBuilder::SelectPart(Operand& o, std::string_view word) {
+  o.component = ComponentOf(word);
+  if (o.component != ast::Component::kNone) return;
+  const bool several = word.starts_with('b') || word.starts_with('h');
+  if (const auto selection = several ? SelectionOf(word) : std::nullopt) {
+    o.component = word[0] == 'b' ? ast::Component::kBytes : ast::Component::kHalves;
+    o.integer = selection->Integer();
+    return;
+  }
+  Report(fmt::format("unknown selector '.{}'", word),
+         ".x .y .z .w, .r .g .b .a, .b0 to .b3, .h0, .h1, and several as in .b3210, .h10");
+}
+
 void TreeBuilder::Identifier() {
   Operand o;
   o.kind = OperandKind::kIdentifier;
   o.text = LastText();
   const size_t dot = o.text.find('.');
   if (dot != std::string_view::npos) {
-    o.component = ComponentOf(o.text.substr(dot + 1));
-    if (o.component == ast::Component::kNone) {
-      Report(fmt::format("unknown selector '{}'", o.text.substr(dot)),
-             ".x .y .z .w, .r .g .b .a, .b0 to .b3, .h0, .h1");
-    }
+    SelectPart(o, o.text.substr(dot + 1));
     o.text = o.text.substr(0, dot);
   } else if (o.text == "_") {
     o.kind = OperandKind::kSink;

@@ -17,7 +17,8 @@ std::optional<Geometry> GeometryOf(Emitter& e) {
   for (auto [word, geometry] : kGeometries) {
     if (e.Has(word)) return geometry;
   }
-  e.Fail(ErrorCode::kUnsupported, "multisample textures (.2dms, .a2dms) are not translated");
+  e.Fail(ErrorCode::kUnsupported,
+         "multisample textures (.2dms, .a2dms) are those of graphics APIs: no CUDA function makes one");
   return std::nullopt;
 }
 

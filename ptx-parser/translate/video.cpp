@@ -43,6 +43,8 @@ Field FieldOf(Component component) {
     case Component::kY:
     case Component::kZ:
     case Component::kW:
+    case Component::kBytes:
+    case Component::kHalves:
       break;
   }
   return {};
@@ -57,11 +59,15 @@ ValueId Extract(Emitter& e, ValueId word, Field field, bool sign) {
   return Extended(e, word, sign);
 }
 
+// The whole word of an operand that names a part of it, or several.
+ast::Operand WholeOf(ast::Operand operand) {
+  if (operand.HasSelection()) operand.integer = 0;
+  operand.component = Component::kNone;
+  return operand;
+}
+
 ValueId ReadWord(Emitter& e, size_t operand) {
-  ast::Operand whole = e.Operand(operand);
-  whole.component = Component::kNone;
-  whole.flags &= static_cast<uint8_t>(~ast::Operand::kMinus);
-  return e.ReadOperand(whole, Type::kI32);
+  return e.ReadOperand(WholeOf(e.Operand(operand)), Type::kI32);
 }
 
 ValueId ReadPart(Emitter& e, size_t operand, bool sign) {
@@ -174,11 +180,7 @@ ValueId Merge(Emitter& e, ValueId word, ValueId c, Field field) {
 }
 
 // The destination is written as a whole: what remains of a part is c's.
-void WriteWord(Emitter& e, ValueId word) {
-  ast::Operand whole = e.Operand(0);
-  whole.component = Component::kNone;
-  e.WriteOperand(whole, word, false);
-}
+void WriteWord(Emitter& e, ValueId word) { e.WriteOperand(WholeOf(e.Operand(0)), word, false); }
 
 }  // namespace
 
@@ -210,7 +212,10 @@ void video_scalar_merged(Emitter& e) {
 void vmad(Emitter& e) {
   const auto negated = [&](size_t operand) { return e.Operand(operand).Has(ast::Operand::kMinus); };
   const auto read = [&](size_t operand, bool sign) {
-    return Extended(e, LowWord(e, ReadPart(e, operand, sign)), true);
+    ast::Operand whole = WholeOf(e.Operand(operand));
+    whole.flags &= static_cast<uint8_t>(~ast::Operand::kMinus);
+    const ValueId word = e.ReadOperand(whole, Type::kI32);
+    return Extended(e, LowWord(e, Extract(e, word, FieldOf(e.Operand(operand).component), sign)), true);
   };
   const ValueId a = read(1, SignedA(e)), b = read(2, SignedB(e)), c = read(3, true);
   const bool negative = negated(1) != negated(2);
@@ -231,26 +236,92 @@ void vmad(Emitter& e) {
   e.Write(0, LowWord(e, result));
 }
 
-// Two half-words or four bytes at once; .add sums them all and c, else they stay side by side.
+namespace {
+
+// Which bytes or halves of both sources an operand of a SIMD instruction selects, the first source's before
+// the second's, and which of the destination it names.
+class Lanes {
+ public:
+  explicit Lanes(Emitter& e) : e_(e), length_(e.match.form->base.back() == '2' ? 16 : 8) {}
+  int length() const { return length_; }
+  uint32_t count() const { return 32 / static_cast<uint32_t>(length_); }
+
+  // The part of `a` and `b` that is selected for a place; without a selection, the place of the source
+  // itself.
+  ValueId Select(size_t operand, uint32_t place, ValueId a, ValueId b, bool sign) {
+    const ast::Operand& o = e_.Operand(operand);
+    uint32_t index = operand == 1 ? place : count() + place;
+    if (IsSelection(o)) {
+      const ast::Selection selection = ast::Selection::Of(o.integer);
+      if (selection.count != count()) Refuse(o);
+      index = selection.Digit(place);
+    } else if (o.component != Component::kNone) {
+      Refuse(o);
+    }
+    const Field field{static_cast<int>(index % count()) * length_, length_};
+    return Extract(e_, index < count() ? a : b, field, sign);
+  }
+
+  // A mask: its places fall from the first on.
+  bool Writes(uint32_t place) {
+    const ast::Operand& o = e_.Operand(0);
+    if (o.component == Component::kNone) return true;
+    if (!IsSelection(o)) {
+      const Field field = FieldOf(o.component);
+      if (field.length != length_) Refuse(o);
+      return field.position == static_cast<int>(place) * length_;
+    }
+    const ast::Selection selection = ast::Selection::Of(o.integer);
+    bool found = false;
+    for (uint32_t i = 0; i < selection.count; ++i) {
+      const bool falls = i == 0 || selection.Digit(i) > selection.Digit(i - 1);
+      if (!falls || selection.Digit(i) >= count()) Refuse(o);
+      found |= selection.Digit(i) == place;
+    }
+    return found;
+  }
+
+ private:
+  bool IsSelection(const ast::Operand& o) {
+    if (o.HasSelection() && (o.component == Component::kHalves) != (length_ == 16)) Refuse(o);
+    return o.HasSelection();
+  }
+  void Refuse(const ast::Operand& o) {
+    e_.Fail(ErrorCode::kSyntax,
+            "`" + std::string(o.text) +
+                "`: a source is two halves or four bytes of both, a destination some of its own");
+  }
+
+  Emitter& e_;
+  int length_;
+};
+
+}  // namespace
+
+// Two half-words or four bytes at once; .add sums those of the mask and c, else they stay side by side.
 void video_simd(Emitter& e) {
   std::string_view base = e.match.form->base;
-  int length = base.back() == '2' ? 16 : 8;
-  ValueId a = ReadWord(e, 1), b = ReadWord(e, 2), total = ReadWord(e, 3);
-  bool add = e.Has("add");
-  for (int position = 0; position < 32; position += length) {
-    Field field{position, length};
-    ValueId part = Operate(e, base, Extract(e, a, field, SignedA(e)), Extract(e, b, field, SignedB(e)));
-    if (e.Has("sat")) part = Clamp(e, part, length, SignedD(e));
-    ValueId word = e.b.Convert(Opcode::kTrunc, Type::kI32, part);
-    if (add) {
+  Lanes lanes(e);
+  const ValueId a = ReadWord(e, 1), b = ReadWord(e, 2);
+  ValueId total = ReadWord(e, 3);
+  for (uint32_t place = 0; place < lanes.count(); ++place) {
+    if (!lanes.Writes(place)) continue;
+    ValueId part =
+        Operate(e, base, lanes.Select(1, place, a, b, SignedA(e)), lanes.Select(2, place, a, b, SignedB(e)));
+    if (e.Has("sat")) part = Clamp(e, part, lanes.length(), SignedD(e));
+    const ValueId word = e.b.Convert(Opcode::kTrunc, Type::kI32, part);
+    if (e.Has("add")) {
       total = e.b.Binary(Opcode::kAdd, Type::kI32, total, word);
     } else {
+      const auto length = static_cast<uint64_t>(lanes.length());
       total = e.b.Inst1(Opcode::kBfi, Type::kI32,
-                        {word, total, e.Const(Type::kI32, static_cast<uint64_t>(position)),
-                         e.Const(Type::kI32, static_cast<uint64_t>(length))});
+                        {word, total, e.Const(Type::kI32, place * length), e.Const(Type::kI32, length)});
     }
   }
-  e.Write(0, total);
+  WriteWord(e, total);
 }
+
+// The same row with parts named.
+void video_simd_parts(Emitter& e) { video_simd(e); }
 
 }  // namespace ptx2cpu::ptx::rows

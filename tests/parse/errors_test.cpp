@@ -161,7 +161,7 @@ TEST_CASE("undefined names, with the nearest one") {
         "a.ptx:13:14: error: unknown selector '.q'\n"
         "  mov.u32 %r1, %tid.q;\n"
         "               ^\n"
-        "  .x .y .z .w, .r .g .b .a, .b0 to .b3, .h0, .h1\n"
+        "  .x .y .z .w, .r .g .b .a, .b0 to .b3, .h0, .h1, and several as in .b3210, .h10\n"
         "a.ptx:8:14: error: undefined '%r12'\n"
         "  mov.b32 %r1, %r12;\n"
         "               ^\n"

@@ -76,7 +76,18 @@ TEST_CASE("scanner gives the ANTLR lexer's tokens where rules touch") {
         "a\\\nb a\\\r\nb a\\b // x\\\ny /* a\n b */ c /**/ d /***/ e /* open",
         ".section .a { .b8 1 // }\n.b8 2 /* } */ / 3 } x .section .a {",
         ".section.a { } .section a b { } .section { } .sections { } .section .debug_str\n{\n}",
-        "a\tb\rc\fd\ve", "# ` \x01 \x7f '", ".reg .b32 %r<10>;.reg.pred p;@!p bra L;L:ret;"}) {
+        "a\tb\rc\fd\ve", "# ` \x01 \x7f '",
+        "# 5 \"a.cu\" 1\na\n#line 7\t\"b\"\n #9 \"\"b\n#5\"a\" #line\n# 5 \"a",
+        ".reg .b32 %r<10>;.reg.pred p;@!p bra L;L:ret;"}) {
+    CheckSame(text);
+  }
+}
+
+void CheckRandom(const std::vector<std::string>& pieces, int rounds) {
+  std::mt19937 random(20260101);
+  for (int round = 0; round < rounds; ++round) {
+    std::string text;
+    for (size_t n = random() % 24; n > 0; --n) text += pieces[random() % pieces.size()];
     CheckSame(text);
   }
 }
@@ -87,12 +98,8 @@ TEST_CASE("scanner gives the ANTLR lexer's tokens for random pieces") {
       "E+", "-",  "U", "b8", "\"",        "\\",   "\n",     " ",    "\t",   "/",  "//", "/*", "*/", "*",
       "@",  "@@", "(", ")",  "{",         "}",    "[",      "]",    "<",    ">",  "=",  "!",  "&",  "|",
       "^",  "~",  "?", ",",  ".section ", ".s64", "(.u64)", ".reg", ".b32", "$",  "_",  "#"};
-  std::mt19937 random(20260101);
-  for (int round = 0; round < 20000; ++round) {
-    std::string text;
-    for (size_t n = random() % 24; n > 0; --n) text += pieces[random() % pieces.size()];
-    CheckSame(text);
-  }
+  CheckRandom(pieces, 20000);
+  CheckRandom({"#", "# ", "line", " ", "\t", "5", "\"", "a", "\n", "\r"}, 5000);
 }
 
 TEST_CASE("scanner bounds nesting") {

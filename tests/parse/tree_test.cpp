@@ -225,6 +225,30 @@ TEST_CASE("operands") {
   CHECK(m.targets[ops("brx.idx")[1].symbol].operands.count == 2);
 }
 
+TEST_CASE("several bytes or halves of a register") {
+  const auto kernel = [](std::string_view operand) {
+    return ".version 9.0\n.target sm_90\n.address_size 64\n.entry k() { .reg .b32 %a, %b; .reg .b64 %p;\n" +
+           std::string(operand) + " ret; }\n";
+  };
+  const ast::Module m = Parsed(kernel("vadd4.u32.u32.u32 %b.b310, %a.b0713, %b.h13, %b.b1;"));
+  const auto operands = m.Operands(m.instructions[0]);
+  CHECK(operands[0].component == ast::Component::kBytes);
+  CHECK(ast::Selection::Of(operands[0].integer).count == 3);
+  CHECK(ast::Selection::Of(operands[0].integer).digits == 0x310);
+  CHECK(ast::Selection::Of(operands[1].integer).digits == 0x0713);
+  CHECK(ast::Selection::Of(operands[1].integer).Digit(2) == 7);
+  CHECK(operands[2].component == ast::Component::kHalves);
+  CHECK(operands[3].component == ast::Component::kB1);
+  const std::string printed = ptx::Print(m);
+  CHECK(printed.find("vadd4.u32.u32.u32 %b.b310, %a.b0713, %b.h13, %b.b1;") != std::string::npos);
+  for (const char* wrong :
+       {"mov.b32 %a, %b.b10 + 4;", "mov.b32 %a, 4 + %b.h10;", "ld.global.b32 %a, [%p.h10];",
+        "mov.b32 %a, %b.b8;", "mov.b32 %a, %b.h4;", "mov.b32 %a, %b.b43210;", "mov.b32 %a, %b.h101;"}) {
+    INFO(wrong);
+    CHECK(!ptx::Parse(kernel(wrong), "a.ptx"));
+  }
+}
+
 TEST_CASE("old versions: body parameters, vector registers, registers of the module") {
   const ast::Module m = Parsed(std::string(kOldest));
   REQUIRE(m.functions.size() == 4);

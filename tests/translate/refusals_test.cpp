@@ -48,6 +48,15 @@ TEST_CASE("operands that ptxas refuses are refused, also where nothing would be 
       ".local .b64 l; red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u32 [%rd1], %r1, [l];",
       "createpolicy.range.L2::evict_last.b64 %rd2, [from], 64, 64;",
       "st.async.release.cta.global.u32 [%rd1], %r1;",
+      // Parts of sources and destinations.
+      "vadd2.u32.u32.u32 %r1, %r1.h0, %r1, %r1;",
+      "vadd2.u32.u32.u32 %r1.h01, %r1, %r1, %r1;",
+      "vadd2.u32.u32.u32 %r1.h32, %r1, %r1, %r1;",
+      "vadd2.u32.u32.u32 %r1, %r1.b3210, %r1, %r1;",
+      "vadd4.u32.u32.u32 %r1, %r1.b210, %r1, %r1;",
+      "vadd4.u32.u32.u32 %r1.h0, %r1, %r1, %r1;",
+      "vadd.u32.u32.u32 %r1, %r1.b10, %r1;",
+      "mov.b32 %r1, %r1.h10;",
       // Orders that an instruction does not have.
       "fence.sc.sync_restrict::shared::cta.cluster;",
       "red.acquire.gpu.global.add.u32 [%rd1], 1;",
@@ -67,6 +76,17 @@ TEST_CASE("operands that ptxas refuses are refused, also where nothing would be 
     REQUIRE(module);
     CHECK(Translate(*module, "k"));
   }
+}
+
+TEST_CASE("only vmad has sources with a sign") {
+  for (const char* body : {"vadd.u32.u32.u32 %r1, -%r1, %r1;", "vmin.s32.s32.s32 %r1, %r1, -%r1.h0;",
+                           "vsub2.s32.s32.s32 %r1, -%r1, %r1, %r1;"}) {
+    INFO(body);
+    CHECK(TranslateError(Kernel(body)).code == ErrorCode::kUnsupported);
+  }
+  const auto module = Parse(Kernel("vmad.s32.s32.s32 %r1, -%r1, %r1, %r1;"), "test.ptx");
+  REQUIRE(module);
+  CHECK(Translate(*module, "k"));
 }
 
 TEST_CASE("parameters of a kernel have 32,764 bytes together") {

@@ -125,6 +125,7 @@ class KernelWriter {
       case OperandShape::kLabel:
       case OperandShape::kTargetList:
       case OperandShape::kPart:
+      case OperandShape::kParts:
       case OperandShape::kAnything:
       case OperandShape::kRest:
         break;

@@ -237,6 +237,7 @@ class Maker {
         }
         return true;
       case OperandShape::kMovable:
+      case OperandShape::kParts:
       case OperandShape::kVectorOfVec:
       case OperandShape::kWords:
       case OperandShape::kMemory:
