@@ -3,6 +3,7 @@
 
 #include "analysis/memory/memory_effects.h"
 #include "tests/analysis/graphs.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::analysis;
@@ -87,7 +88,7 @@ TEST_CASE("two threads' addresses meet exactly when a pair of threads does", "[a
   std::mt19937 random(7);
   auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
   int exact = 0, apart = 0;
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < test::QuickPart(600); ++round) {
     LaunchShape shape{static_cast<uint32_t>(pick({1, 2, 5, 16})), static_cast<uint32_t>(pick({1, 3, 4})), 1};
     int64_t cx[2], cy[2], c[2], bytes[2];
     for (int k = 0; k < 2; ++k) {
@@ -116,8 +117,8 @@ TEST_CASE("two threads' addresses meet exactly when a pair of threads does", "[a
       apart += !said;
     }
   }
-  CHECK(exact > 100);
-  CHECK(apart > 30);
+  CHECK(exact > test::QuickPart(100));
+  CHECK(apart > test::QuickPart(30));
 }
 
 TEST_CASE("objects that are apart, and those that may not be", "[analysis][memory]") {

@@ -5,6 +5,7 @@
 #include "analysis/graph/control_dependence.h"
 #include "analysis/graph/loops.h"
 #include "tests/analysis/graphs.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::analysis;
@@ -167,7 +168,7 @@ static bool Leaves(const LoopForest& forest, uint32_t loop, std::pair<uint32_t, 
 TEST_CASE("loops agree with the definition on random graphs", "[analysis]") {
   std::mt19937 random(5);
   size_t irreducible = 0, nested = 0, wrong = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::QuickPart(3000); ++round) {
     std::string edges;
     const size_t blocks = 3 + random() % 12;
     for (size_t b = 0; b < blocks; ++b) {
@@ -214,8 +215,8 @@ TEST_CASE("loops agree with the definition on random graphs", "[analysis]") {
     CHECK(found == expected);
   }
   CHECK(wrong == 0);
-  CHECK(irreducible > 100);
-  CHECK(nested > 100);
+  CHECK(irreducible > test::QuickPart(100u));
+  CHECK(nested > test::QuickPart(100u));
 }
 
 TEST_CASE("dominator trees agree with the definition on random graphs", "[analysis]") {

@@ -10,6 +10,7 @@
 #include "analysis/graph/loops.h"
 #include "analysis/values/uniformity.h"
 #include "ir/build.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::analysis;
@@ -83,7 +84,7 @@ Set MeetingsByCuts(const Cfg& g, const std::vector<uint32_t>& starts, uint32_t s
 TEST_CASE("paths from a branch meet where no single block is on all of them", "[analysis]") {
   std::mt19937 random(7);
   int met = 0, irreducible = 0;
-  for (int round = 0; round < 900; ++round) {
+  for (int round = 0; round < test::QuickPart(900); ++round) {
     const ir::Function f = RandomFunction(random, 4 + random() % 16, round % 2 == 0);
     const Cfg g = BuildCfg(f);
     const LoopForest loops = Loops(g);
@@ -113,8 +114,8 @@ TEST_CASE("paths from a branch meet where no single block is on all of them", "[
       CHECK(exact == (starts.size() < 2 ? Set{} : MeetingsByCuts(g, starts, loop.header)));
     }
   }
-  CHECK(met > 1000);
-  CHECK(irreducible > 20);
+  CHECK(met > test::QuickPart(1000));
+  CHECK(irreducible > test::QuickPart(20));
 }
 
 // A large loop with several entries, whose meetings are not looked for one by one.

@@ -4,6 +4,7 @@
 
 #include "ptx-parser/fatbin/fatbin.h"
 #include "tests/fatbin/file_builder.h"
+#include "tests/quick.h"
 
 namespace ptx2cpu::fatbin_test {
 namespace {
@@ -50,7 +51,7 @@ Error DecodeErrorOf(const std::string& container) {
 
 TEST_CASE("a file cut anywhere is an error or a shorter list") {
   for (const MemberSpec& file : OneOfEach()) {
-    for (size_t size = 0; size < file.data.size(); ++size)
+    for (size_t size = 0; size < file.data.size(); size += test::IsQuick() ? 7 : 1)
       UseAll(std::string_view(file.data).substr(0, size), file.name);
   }
 }
@@ -64,7 +65,7 @@ TEST_CASE("a cut container is refused whole") {
 TEST_CASE("random bytes in every file crash nothing") {
   std::mt19937 random(20240607);
   for (const MemberSpec& file : OneOfEach()) {
-    for (int round = 0; round < 400; ++round) {
+    for (int round = 0; round < test::QuickPart(400); ++round) {
       std::string bytes = file.data;
       for (uint32_t i = 0; i < 1 + random() % 4; ++i) {
         const size_t at = random() % bytes.size();

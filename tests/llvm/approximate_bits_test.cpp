@@ -269,7 +269,7 @@ TEST_CASE(".ftz after sums with a constant", "[math]") {
 }
 
 // How libdevice's expf splits its argument: a float of this size has no fraction.
-TEST_CASE("a product and a large addend are rounded in a direction", "[math]") {
+TEST_CASE("a product and a large addend are rounded in a direction", "[math][long]") {
   constexpr double kAddend = 12582913;
   static auto number = [](float x) {
     return std::isnan(x) ? 0.0 : std::clamp(static_cast<double>(x), 0.0, 1.0);

@@ -135,7 +135,7 @@ TEST_CASE("sums of blocks in vectors are those of threads one by one", "[long]")
   }
 }
 
-TEST_CASE("sums of blocks are right whichever warps finish them") {
+TEST_CASE("sums of blocks are right whichever warps finish them", "[long]") {
   test::Sample sample(5);
   for (const char* idle : {"setp.ge.u32 %p, %t, 64;", "setp.gt.u32 %p, %t, 95;", "setp.ne.u32 %p, %warp, 0;",
                            "setp.ne.u32 %p, %warp, 2;", "setp.eq.u32 %p, %warp, 0;",

@@ -165,7 +165,8 @@ TEST_CASE("a block sees what its threads have added", "[deferred][long]") {
   }
 }
 
-TEST_CASE("a barrier shows what other threads have added, and a store after an atomic stays", "[deferred]") {
+TEST_CASE("a barrier shows what other threads have added, and a store after an atomic stays",
+          "[deferred][long]") {
   // Another thread reads the word; then its own adds to it and sets it.
   const std::string code = R"(
   red.global.add.u32 [%at], %w;

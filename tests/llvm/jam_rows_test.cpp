@@ -1,5 +1,5 @@
 // Rows of threads that go through chains of operations together: results are those of threads one by one,
-// with what comes before and behind the chains (a guard on the row, a second store) and scratch that each row
+// with what comes before and after the chains (a guard on the row, a second store) and scratch that each row
 // uses anew.
 #include <catch2/catch.hpp>
 

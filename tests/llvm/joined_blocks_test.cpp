@@ -129,7 +129,7 @@ TEST_CASE("kernels that know only their place in the grid join blocks", "[joined
   CHECK_FALSE(Joins(Compile(Kernel("", kPlace))));  // of any shape
 }
 
-TEST_CASE("kernels that know their block, or wait for others, do not", "[joined]") {
+TEST_CASE("kernels that know their block, or wait for others, do not", "[joined][long]") {
   const char* places[] = {
       "mad.lo.s32 %x, %cx, 15, %tx;",
       "mul.lo.s32 %x, %cx, %nx;\n  sub.s32 %x, %x, %tx;",

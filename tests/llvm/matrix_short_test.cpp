@@ -66,7 +66,7 @@ TEST_CASE("products of few bits have the bits of the interpreter", "[matrix][lon
 
 // 2 * 2^-24 + 2^-12 * 2^-13 is halfway between two numbers; 2^-20 * 2^-20 is cut, since the accumulator is
 // subnormal.
-TEST_CASE("a subnormal accumulator cuts a product of few bits", "[matrix]") {
+TEST_CASE("a subnormal accumulator cuts a product of few bits", "[matrix][long]") {
   const Form& form = kForms[3];
   REQUIRE(std::string(form.sum) == "f16");
   Data data{std::vector<uint32_t>(size_t{form.a} * kLanes), std::vector<uint32_t>(size_t{form.b} * kLanes),
@@ -80,7 +80,7 @@ TEST_CASE("a subnormal accumulator cuts a product of few bits", "[matrix]") {
     CHECK(Results(Compiled(module, target), data) == data.c);
 }
 
-TEST_CASE("a product of few bits has an operation for each of its products", "[matrix]") {
+TEST_CASE("a product of few bits has an operation for each of its products", "[matrix][long]") {
   for (const Form& form : kForms) {
     INFO(form.shape << " " << form.factor << " to " << form.sum);
     auto jit = lowering::Jit::Create(

@@ -1,9 +1,9 @@
 // Blocks that read a tile and store after a barrier: the next block's tile is prefetched where they store.
 #include <catch2/catch.hpp>
-#include <regex>
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/llvm/prefetches.h"
 #include "tests/llvm/run_over_numbers.h"
 
 using namespace ptx2cpu;
@@ -68,7 +68,7 @@ bool Prefetches(const std::string& shape, const std::string& guard = "") {
   auto text =
       (*jit)->Explain(BuildKernel(KernelOf(shape, guard), "k"), "k", lowering::Jit::Stage::kOptimized);
   REQUIRE(text);
-  return std::regex_search(*text, std::regex("call void @llvm.prefetch[^\n]*, i32 0, i32 3, i32 1\\)"));
+  return HasPrefetch(*text, false);
 }
 
 std::vector<uint32_t> Run(const lowering::JitOptions& options, uint32_t columns, uint32_t rows) {

@@ -2,7 +2,7 @@
 // the caches, and results are those of threads one by one.
 #include <catch2/catch.hpp>
 #include <optional>
-#include <regex>
+#include <sstream>
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
@@ -148,11 +148,17 @@ ROWS:
 
 // Offsets of the stores of whole registers to memory other than the stack, in the order of the code.
 std::vector<int> StoresIn(const std::string& assembly) {
-  const std::regex store(R"(\tvmov\w+\s+%[yz]mm\d+, (-?\d*)\(%(?!rsp|rbp))");
   std::vector<int> offsets;
-  for (auto at = std::sregex_iterator(assembly.begin(), assembly.end(), store); at != std::sregex_iterator();
-       ++at)
-    offsets.push_back((*at)[1].length() == 0 ? 0 : std::stoi((*at)[1]));
+  std::istringstream lines(assembly);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t from = line.find_first_of('%'), comma = line.find(", ", from), base = line.find("(%", comma);
+    if (!line.starts_with("\tvmov") || base == line.npos) continue;
+    const std::string whole = line.substr(from, 2), offset = line.substr(comma + 2, base - comma - 2);
+    const std::string pointer = line.substr(base + 2, 3);
+    const bool is_number = offset.find_first_not_of("-0123456789") == offset.npos;
+    if ((whole == "%y" || whole == "%z") && is_number && pointer != "rsp" && pointer != "rbp")
+      offsets.push_back(offset.empty() ? 0 : std::stoi(offset));
+  }
   return offsets;
 }
 

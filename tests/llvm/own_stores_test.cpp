@@ -1,9 +1,9 @@
 // Lines that a block stores are fetched for writing in the region before.
 #include <catch2/catch.hpp>
-#include <regex>
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/llvm/prefetches.h"
 #include "tests/llvm/run_over_numbers.h"
 
 using namespace ptx2cpu;
@@ -79,7 +79,7 @@ bool FetchesForWriting(const std::string& ptx) {
   REQUIRE(jit);
   auto text = (*jit)->Explain(BuildKernel(ptx, "k"), "k", lowering::Jit::Stage::kOptimized);
   REQUIRE(text);
-  return std::regex_search(*text, std::regex("call void @llvm.prefetch[^\n]*, i32 1, i32 3, i32 1\\)"));
+  return HasPrefetch(*text, true);
 }
 
 std::vector<uint32_t> Run(const lowering::JitOptions& options, uint32_t blocks, uint32_t length) {

@@ -223,7 +223,7 @@ uint32_t Setting(const char* name, uint32_t otherwise) {
 
 TEST_CASE("random places are those that each thread computes, whatever the width", "[permutations]") {
   const uint32_t first = Setting("PTX2CPU_RANDOM_SEED", 1),
-                 count = Setting("PTX2CPU_RANDOM_COUNT", test::QuickPart(24u));
+                 count = Setting("PTX2CPU_RANDOM_COUNT", test::IsQuick() ? 2 : 24);
   for (uint32_t seed = first; seed < first + count; ++seed) {
     const Permutation places = RandomPlace(seed);
     INFO(places.what << ": " << places.place);
@@ -237,7 +237,7 @@ TEST_CASE("random places are those that each thread computes, whatever the width
 
 TEST_CASE("permutations of a few lanes are loads, stores and shuffles, whatever the width",
           "[permutations]") {
-  test::Sample sample(37);
+  test::Sample sample(71);
   for (const Permutation& permutation : kCases) {
     for (const Element& element : kElementsOfThreads) {
       INFO(permutation.what << ", " << element.what);

@@ -173,7 +173,7 @@ size_t CountOf(const std::string& text, std::string_view word) {
 
 }  // namespace
 
-TEST_CASE("records of four words are divided, made and computed", "[records]") {
+TEST_CASE("records of four words are divided, made and computed", "[records][long]") {
   for (const auto& [text, word] :
        {std::pair(kReverses, &Reversed), std::pair(kAlike, &Alike), std::pair(kCarries, &Carried)}) {
     const ir::Module module = BuildKernel(text, "k");

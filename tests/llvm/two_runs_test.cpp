@@ -286,7 +286,7 @@ TEST_CASE("where lanes meet, one test decides whether what they bring is a seque
   CHECK(loop.loads.tested == 0);
 }
 
-TEST_CASE("rows that begin where memory has it are no sequence from thread to thread", "[runs]") {
+TEST_CASE("rows that begin where memory has it are no sequence from thread to thread", "[runs][long]") {
   Check(kColumns, {{2, 64, 100, 0}, {1, 128, 128, 0}, {3, 32, 7, 0}},
         [](const Launch& launch, const Words& in, Words& out) {
           for (uint32_t i = 0; i < launch.a; ++i) {

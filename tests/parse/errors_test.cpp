@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "ptx-parser/parse/parse.h"
+#include "tests/quick.h"
 
 namespace ptx2cpu::ptx::tests {
 namespace {
@@ -296,7 +297,7 @@ TEST_CASE("hostile texts cost no more than linear time") {
   for (const char* piece : {"/*", ".section a {", "\"", "(.s64", "{", "@@ ", "!", "a::", "a.", "0x", "a[1]",
                             "?1:", ".entry a", "a:", "}", "-", "\\"}) {
     std::string text(kHead);
-    for (int i = 0; i < 100000; ++i) text += piece;
+    for (int i = 0; i < test::QuickPart(100000); ++i) text += piece;
     Parse(text, "a.ptx");  // @@ is a comment, so not all of them are wrong
     CHECK_FALSE(Parse(std::string(kHead) + ".entry k() {" + text.substr(kHead.size()), "a.ptx"));
     CHECK_FALSE(Parse(std::string(kHead) + ".global .b32 x = 1 " + text.substr(kHead.size()), "a.ptx"));

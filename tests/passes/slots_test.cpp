@@ -233,7 +233,7 @@ TEST_CASE("lanes that suspend share the slots of values that are not needed at t
   CheckSameInTier(module, lowering::Tier::kLanes);
 }
 
-TEST_CASE("branches whose arms are not within each other share slots", "[passes][slots]") {
+TEST_CASE("branches whose arms are not within each other share slots", "[passes][slots][long]") {
   const ir::Module module = BarrierModule(Turns([](const std::string& now, const std::string& next) {
     return Odd(now) + "  cond_br %p" + now + ", ^arm" + now + ", ^join" + now + "(%y" + now + ")\n^arm" +
            now + ":\n  %s" + now + " = redux i32 add %y" + now + ", %m" + now + "\n  br ^join" + now + "(%s" +

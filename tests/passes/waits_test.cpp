@@ -57,7 +57,7 @@ bool TriesAgainAtOnce(const ir::Function& f) {
 }  // namespace
 
 TEST_CASE("each pass keeps the meaning of each kernel that waits", "[passes]") {
-  Sample sample(7);
+  Sample sample(13);
   for (const WaitKernel& kernel : WaitKernels()) {
     const auto changing = PassesThatChange(kernel.module, lowering::Tier::kAuto);
     REQUIRE(changing);

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "tests/quick.h"
 #include "tests/runtime/step_kernel.h"
 
 using namespace ptx2cpu::rt;
@@ -165,7 +166,7 @@ TEST_CASE("random programs end as in the lane-by-lane model") {
   LaunchOptions options;
   options.max_workers = 1;
   uint32_t seen[16] = {};
-  for (uint64_t seed = 0; seed < 20000; ++seed) {
+  for (uint64_t seed = 0; seed < QuickPart(20000u); ++seed) {
     Program program = Generator(seed).Make(), expected = program;
     const uint32_t fault = Model(expected).Run();
     auto* pointer = &program;
@@ -183,7 +184,7 @@ TEST_CASE("random programs end as in the lane-by-lane model") {
     if (program.members != expected.members) FAIL("seed " << seed << ": members differ");
     ++seen[fault];
   }
-  CHECK(seen[0] > 5000);
-  CHECK(seen[PTX2CPU_FAULT_DEADLOCK] > 500);
-  CHECK(seen[PTX2CPU_FAULT_NOT_A_MEMBER] > 100);
+  CHECK(seen[0] > QuickPart(5000u));
+  CHECK(seen[PTX2CPU_FAULT_DEADLOCK] > QuickPart(500u));
+  CHECK(seen[PTX2CPU_FAULT_NOT_A_MEMBER] > QuickPart(100u));
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/abi/abi.h"
 #include "runtime/texture/lanes/fetch.h"
+#include "tests/quick.h"
 
 namespace {
 
@@ -181,7 +182,7 @@ TEST_CASE("texture fetches of a warp are those of its lanes, for every shape, fo
   std::mt19937 random(7);
   Question q;
   for (const Code& code : CodesHere()) {
-    for (int round = 0; round < 20000; ++round) {
+    for (int round = 0; round < ptx2cpu::test::QuickPart(20000); ++round) {
       const uint32_t shape = random() % 9, channel = random() % 8, channels = 1u << random() % 3;
       std::array<uint32_t, 3> size = {1 + static_cast<uint32_t>(random()) % 12,
                                       1 + static_cast<uint32_t>(random()) % 9, 1};
