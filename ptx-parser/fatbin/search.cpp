@@ -143,7 +143,7 @@ class Search {
 
   // Searches [begin, end).
   void In(uint64_t begin, uint64_t end) {
-    floor_ = std::max(floor_, begin);  // a linked image may have containers in it, and go on after them
+    floor_ = std::max(floor_, begin);  // a linked image may have containers in it, and continue after them
     for (uint64_t at = NextPlace(text_, std::min(floor_, end), end); at < end && !stopped_;
          at = NextPlace(text_, at, end)) {
       const uint64_t after = Try(at, end);
@@ -157,14 +157,8 @@ class Search {
  private:
   // Adds what begins at `at`; where it ends, or 0.
   uint64_t Try(uint64_t at, uint64_t end) {
-    switch (text_[at]) {
-      case '.':
-        return TryText(at, end);
-      case kLinkedImageMagic[0]:
-        return TryLinkedImage(at);
-      default:
-        return TryStream(at, end);
-    }
+    if (text_[at] == '.') return TryText(at, end);
+    return text_[at] == kLinkedImageMagic[0] ? TryLinkedImage(at) : TryStream(at, end);
   }
 
   uint64_t TryText(uint64_t at, uint64_t end) {

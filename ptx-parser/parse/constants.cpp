@@ -4,8 +4,43 @@
 #include <charconv>
 #include <optional>
 
+#include "ptx-parser/parse/token_table.h"
+
 namespace ptx2cpu::ptx {
 namespace {
+
+enum class Binary : uint8_t {
+#define BINARY(token, precedence) k##token,
+#define PREFIX(token)
+#include "ptx-parser/parse/operators.def"
+#undef BINARY
+#undef PREFIX
+};
+enum class Prefix : uint8_t {
+#define BINARY(token, precedence)
+#define PREFIX(token) k##token,
+#include "ptx-parser/parse/operators.def"
+#undef BINARY
+#undef PREFIX
+};
+struct BinaryForm {
+  Binary op;
+  uint8_t precedence;
+};
+constexpr TokenRow<BinaryForm> kBinary[] = {
+#define BINARY(token, precedence) {TokenKind::k##token, {Binary::k##token, precedence}},
+#define PREFIX(token)
+#include "ptx-parser/parse/operators.def"
+#undef BINARY
+#undef PREFIX
+};
+constexpr TokenRow<Prefix> kPrefixes[] = {
+#define BINARY(token, precedence)
+#define PREFIX(token) {TokenKind::k##token, Prefix::k##token},
+#include "ptx-parser/parse/operators.def"
+#undef BINARY
+#undef PREFIX
+};
 
 using ast::Operand;
 using ast::OperandKind;
@@ -30,43 +65,43 @@ std::optional<uint64_t> ReadDigits(std::string_view digits, int base) {
   return value;
 }
 
-const char* BinaryOnDoubles(TokenKind op, Operand& left, const Operand& right) {
+const char* BinaryOnDoubles(Binary op, Operand& left, const Operand& right) {
   const double a = std::bit_cast<double>(left.bits);
   const double b = std::bit_cast<double>(right.bits);
+  const auto number = [&](double value) { return SetDouble(left, value), nullptr; };
+  const auto truth = [&](bool value) { return SetInteger(left, value, false), nullptr; };
   switch (op) {
-    case TokenKind::kPlus:
-      SetDouble(left, a + b);
-      return nullptr;
-    case TokenKind::kMinus:
-      SetDouble(left, a - b);
-      return nullptr;
-    case TokenKind::kStar:
-      SetDouble(left, a * b);
-      return nullptr;
-    case TokenKind::kSlash:
-      SetDouble(left, a / b);
-      return nullptr;
-    case TokenKind::kLess:
-      SetInteger(left, a < b, false);
-      return nullptr;
-    case TokenKind::kGreater:
-      SetInteger(left, a > b, false);
-      return nullptr;
-    case TokenKind::kLessEqual:
-      SetInteger(left, a <= b, false);
-      return nullptr;
-    case TokenKind::kGreaterEqual:
-      SetInteger(left, a >= b, false);
-      return nullptr;
-    case TokenKind::kEqual:
-      SetInteger(left, a == b, false);
-      return nullptr;
-    case TokenKind::kNotEqual:
-      SetInteger(left, a != b, false);
-      return nullptr;
-    default:
-      return "this operator takes integers, not floating-point constants";
+    case Binary::kPlus:
+      return number(a + b);
+    case Binary::kMinus:
+      return number(a - b);
+    case Binary::kStar:
+      return number(a * b);
+    case Binary::kSlash:
+      return number(a / b);
+    case Binary::kLess:
+      return truth(a < b);
+    case Binary::kGreater:
+      return truth(a > b);
+    case Binary::kLessEqual:
+      return truth(a <= b);
+    case Binary::kGreaterEqual:
+      return truth(a >= b);
+    case Binary::kEqual:
+      return truth(a == b);
+    case Binary::kNotEqual:
+      return truth(a != b);
+    case Binary::kPercent:
+    case Binary::kShiftLeft:
+    case Binary::kShiftRight:
+    case Binary::kAnd:
+    case Binary::kOr:
+    case Binary::kXor:
+    case Binary::kAndAnd:
+    case Binary::kOrOr:
+      break;
   }
+  return "this operator takes integers, not floating-point constants";
 }
 
 bool Less(uint64_t a, uint64_t b, bool is_unsigned) {
@@ -79,79 +114,55 @@ uint64_t Divide(uint64_t a, uint64_t b, bool is_unsigned) {
   return static_cast<uint64_t>(static_cast<int64_t>(a) / static_cast<int64_t>(b));
 }
 
-// Nothing for an operator that does not compare.
-std::optional<bool> CompareIntegers(TokenKind op, uint64_t a, uint64_t b, bool is_unsigned) {
-  switch (op) {
-    case TokenKind::kLess:
-      return Less(a, b, is_unsigned);
-    case TokenKind::kGreater:
-      return Less(b, a, is_unsigned);
-    case TokenKind::kLessEqual:
-      return !Less(b, a, is_unsigned);
-    case TokenKind::kGreaterEqual:
-      return !Less(a, b, is_unsigned);
-    case TokenKind::kEqual:
-      return a == b;
-    case TokenKind::kNotEqual:
-      return a != b;
-    default:
-      return std::nullopt;
-  }
-}
-
 // Signed unless an operand is unsigned; `%` works on unsigned values; a shift has the type of its left
 // operand and takes its distance modulo 64, which the manual leaves open and ptxas does.
-const char* BinaryOnIntegers(TokenKind op, Operand& left, const Operand& right) {
-  const uint64_t a = left.bits;
-  const uint64_t b = right.bits;
+const char* BinaryOnIntegers(Binary op, Operand& left, const Operand& right) {
+  const uint64_t a = left.bits, b = right.bits;
   const bool is_unsigned = IsUnsigned(left) || IsUnsigned(right);
-  if (const std::optional<bool> holds = CompareIntegers(op, a, b, is_unsigned)) {
-    SetInteger(left, *holds, false);
-    return nullptr;
-  }
+  const auto number = [&](uint64_t bits) { return SetInteger(left, bits, is_unsigned), nullptr; };
+  const auto truth = [&](bool value) { return SetInteger(left, value, false), nullptr; };
+  const auto shifted = [&](uint64_t bits) { return SetInteger(left, bits, IsUnsigned(left)), nullptr; };
   switch (op) {
-    case TokenKind::kPlus:
-      SetInteger(left, a + b, is_unsigned);
-      return nullptr;
-    case TokenKind::kMinus:
-      SetInteger(left, a - b, is_unsigned);
-      return nullptr;
-    case TokenKind::kStar:
-      SetInteger(left, a * b, is_unsigned);
-      return nullptr;
-    case TokenKind::kSlash:
+    case Binary::kPlus:
+      return number(a + b);
+    case Binary::kMinus:
+      return number(a - b);
+    case Binary::kStar:
+      return number(a * b);
+    case Binary::kSlash:
       if (b == 0) return "division by zero in a constant expression";
-      SetInteger(left, Divide(a, b, is_unsigned), is_unsigned);
-      return nullptr;
-    case TokenKind::kPercent:
+      return number(Divide(a, b, is_unsigned));
+    case Binary::kPercent:
       if (b == 0) return "remainder by zero in a constant expression";
-      SetInteger(left, a % b, true);
-      return nullptr;
-    case TokenKind::kShiftLeft:
-      SetInteger(left, a << (b & 63), IsUnsigned(left));
-      return nullptr;
-    case TokenKind::kShiftRight:
-      SetInteger(left, IsUnsigned(left) ? a >> (b & 63) : static_cast<uint64_t>(left.integer >> (b & 63)),
-                 IsUnsigned(left));
-      return nullptr;
-    case TokenKind::kAnd:
-      SetInteger(left, a & b, is_unsigned);
-      return nullptr;
-    case TokenKind::kOr:
-      SetInteger(left, a | b, is_unsigned);
-      return nullptr;
-    case TokenKind::kXor:
-      SetInteger(left, a ^ b, is_unsigned);
-      return nullptr;
-    case TokenKind::kAndAnd:
-      SetInteger(left, a != 0 && b != 0, false);
-      return nullptr;
-    case TokenKind::kOrOr:
-      SetInteger(left, a != 0 || b != 0, false);
-      return nullptr;
-    default:
-      return "not an operator of constant expressions";
+      return SetInteger(left, a % b, true), nullptr;
+    case Binary::kShiftLeft:
+      return shifted(a << (b & 63));
+    case Binary::kShiftRight:
+      return shifted(IsUnsigned(left) ? a >> (b & 63) : static_cast<uint64_t>(left.integer >> (b & 63)));
+    case Binary::kLess:
+      return truth(Less(a, b, is_unsigned));
+    case Binary::kGreater:
+      return truth(Less(b, a, is_unsigned));
+    case Binary::kLessEqual:
+      return truth(!Less(b, a, is_unsigned));
+    case Binary::kGreaterEqual:
+      return truth(!Less(a, b, is_unsigned));
+    case Binary::kEqual:
+      return truth(a == b);
+    case Binary::kNotEqual:
+      return truth(a != b);
+    case Binary::kAnd:
+      return number(a & b);
+    case Binary::kOr:
+      return number(a | b);
+    case Binary::kXor:
+      return number(a ^ b);
+    case Binary::kAndAnd:
+      return truth(a != 0 && b != 0);
+    case Binary::kOrOr:
+      return truth(a != 0 || b != 0);
   }
+  __builtin_unreachable();
 }
 
 }  // namespace
@@ -203,12 +214,14 @@ std::optional<Operand> ReadFloat(std::string_view text) {
   return o;
 }
 
+uint8_t PrecedenceOf(TokenKind binary) { return ValueOf(binary, kBinary).precedence; }
+
 const char* ApplyPrefix(TokenKind op, std::string_view spelling, Operand& value) {
   const bool is_integer = value.kind == OperandKind::kInteger;
-  switch (op) {
-    case TokenKind::kPlus:
+  switch (ValueOf(op, kPrefixes)) {
+    case Prefix::kPlus:
       return nullptr;
-    case TokenKind::kMinus:
+    case Prefix::kMinus:
       if (is_integer) {
         SetInteger(value, 0 - value.bits, IsUnsigned(value));
       } else {
@@ -216,20 +229,18 @@ const char* ApplyPrefix(TokenKind op, std::string_view spelling, Operand& value)
         value.text = {};
       }
       return nullptr;
-    case TokenKind::kNot:
+    case Prefix::kNot:
       if (!is_integer) break;
       SetInteger(value, value.bits == 0, false);
       return nullptr;
-    case TokenKind::kTilde:
+    case Prefix::kTilde:
       if (!is_integer) break;
       SetInteger(value, ~value.bits, true);
       return nullptr;
-    case TokenKind::kCast:
+    case Prefix::kCast:
       if (!is_integer) break;
       SetInteger(value, value.bits, spelling.find('u') != std::string_view::npos);
       return nullptr;
-    default:
-      break;
   }
   return "this operator takes an integer, not a floating-point constant";
 }
@@ -237,9 +248,9 @@ const char* ApplyPrefix(TokenKind op, std::string_view spelling, Operand& value)
 const char* ApplyBinary(TokenKind op, Operand& left, const Operand& right) {
   const bool left_integer = left.kind == OperandKind::kInteger;
   const bool right_integer = right.kind == OperandKind::kInteger;
-  if (left_integer && right_integer) return BinaryOnIntegers(op, left, right);
+  if (left_integer && right_integer) return BinaryOnIntegers(ValueOf(op, kBinary).op, left, right);
   if (left.kind == OperandKind::kFloat64 && right.kind == OperandKind::kFloat64) {
-    return BinaryOnDoubles(op, left, right);
+    return BinaryOnDoubles(ValueOf(op, kBinary).op, left, right);
   }
   if (left_integer || right_integer) return "integer and floating-point constants cannot be mixed";
   return "0f constants have no arithmetic: write them as doubles";

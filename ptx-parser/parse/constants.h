@@ -22,8 +22,12 @@ std::optional<ast::Operand> ReadInteger(std::string_view text);
 // 0f3F800000, 0d3FF0000000000000, 1.5e3. Nothing if digits are missing or the value overflows.
 std::optional<ast::Operand> ReadFloat(std::string_view text);
 
-// Operators of the grammar's rules `prefix` and `binary` on constants; the error text if there is no such
-// operation. The result replaces `value` (`left`) and loses the spelling of the literal.
+// Precedence of a binary operator, and one that is higher than all of these.
+uint8_t PrecedenceOf(TokenKind binary);
+inline constexpr uint8_t kPrefixPrecedence = 12;
+
+// Operators of the grammar's rules `prefixed` and `operators` on constants; the error text if there is no
+// such operation. The result replaces `value` (`left`) and loses the spelling of the literal.
 const char* ApplyPrefix(TokenKind op, std::string_view spelling, ast::Operand& value);
 const char* ApplyBinary(TokenKind op, ast::Operand& left, const ast::Operand& right);
 

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "PtxParser.h"
+#include "ptx-parser/parse/token_table.h"
 
 namespace ptx2cpu::ptx {
 namespace {
@@ -73,30 +74,21 @@ const std::vector<Phrase>& Phrases() {
   return phrases;
 }
 
+// Tokens that are named in words, not by their spelling.
+constexpr TokenRow<const char*> kNames[] = {{TokenKind::kEnd, "the end of the file"},
+                                            {TokenKind::kWord, "a name"},
+                                            {TokenKind::kInteger, "an integer"},
+                                            {TokenKind::kFloat, "a number"},
+                                            {TokenKind::kHexFloat, "a number"},
+                                            {TokenKind::kString, "a string in double quotes"},
+                                            {TokenKind::kModifier, "a type such as .b32"},
+                                            {TokenKind::kSection, "'.section name { ... }'"},
+                                            {TokenKind::kCast, "'(.s64)'"}};
+
 std::string NameOf(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::kEnd:
-      return "the end of the file";
-    case TokenKind::kWord:
-      return "a name";
-    case TokenKind::kInteger:
-      return "an integer";
-    case TokenKind::kFloat:
-    case TokenKind::kHexFloat:
-      return "a number";
-    case TokenKind::kString:
-      return "a string in double quotes";
-    case TokenKind::kModifier:
-      return "a type such as .b32";
-    case TokenKind::kSection:
-      return "'.section name { ... }'";
-    default:
-      break;
-  }
-  for (const TokenSpelling& s : kTokenSpellings) {
-    if (s.kind == kind) return fmt::format("'{}'", s.text);
-  }
-  return "'(.s64)'";  // kCast, the only other kind in the grammar
+  const auto spelled = std::ranges::find(kTokenSpellings, kind, &TokenSpelling::kind);
+  if (spelled != std::end(kTokenSpellings)) return fmt::format("'{}'", spelled->text);
+  return ValueOf(kind, kNames);
 }
 
 std::string ExpectedInWords(KindSet set) {
@@ -119,17 +111,9 @@ std::string ExpectedInWords(KindSet set) {
 }
 
 bool StartsItem(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::kEntry:
-    case TokenKind::kFunc:
-    case TokenKind::kVisible:
-    case TokenKind::kExtern:
-    case TokenKind::kFile:
-    case TokenKind::kSection:
-      return true;
-    default:
-      return false;
-  }
+  using enum TokenKind;
+  static const KindSet starts = SetOf({kEntry, kFunc, kVisible, kExtern, kFile, kSection});
+  return Has(starts, kind);
 }
 
 // Calls a rule from outside the grammar. ANTLR looks up what may follow a rule at the state it was called

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ptx-parser/parse/constants.h"
+#include "ptx-parser/parse/token_table.h"
 #include "ptx-parser/parse/tree_builder.h"
 
 namespace ptx2cpu::ptx {
@@ -19,6 +20,22 @@ constexpr FirstVersion kFirstVersions[] = {
 };
 
 constexpr uint32_t kFirstWithDoubles = 13;  // sm_13
+
+constexpr TokenRow<ast::Linkage> kLinkages[] = {{TokenKind::kExtern, ast::Linkage::kExtern},
+                                                {TokenKind::kVisible, ast::Linkage::kVisible},
+                                                {TokenKind::kWeak, ast::Linkage::kWeak},
+                                                {TokenKind::kCommon, ast::Linkage::kCommon}};
+constexpr TokenRow<ast::Dimensions ast::Function::*> kDimensions[] = {
+    {TokenKind::kMaxntid, &ast::Function::maxntid},
+    {TokenKind::kReqntid, &ast::Function::reqntid},
+    {TokenKind::kReqnctapercluster, &ast::Function::reqnctapercluster}};
+constexpr TokenRow<uint32_t ast::Function::*> kLimits[] = {
+    {TokenKind::kMaxnreg, &ast::Function::maxnreg},
+    {TokenKind::kMinnctapersm, &ast::Function::minnctapersm},
+    {TokenKind::kMaxnctapersm, &ast::Function::maxnctapersm},
+    {TokenKind::kMaxclusterrank, &ast::Function::maxclusterrank},
+    {TokenKind::kAbiPreserve, &ast::Function::abi_preserve},
+    {TokenKind::kAbiPreserveControl, &ast::Function::abi_preserve_control}};
 
 }  // namespace
 
@@ -129,21 +146,7 @@ void TreeBuilder::AddressSize() {
 }
 
 void TreeBuilder::Linkage() {
-  ast::Linkage linkage = ast::Linkage::kNone;
-  switch (Last().kind) {
-    case TokenKind::kExtern:
-      linkage = ast::Linkage::kExtern;
-      break;
-    case TokenKind::kVisible:
-      linkage = ast::Linkage::kVisible;
-      break;
-    case TokenKind::kWeak:
-      linkage = ast::Linkage::kWeak;
-      break;
-    default:
-      linkage = ast::Linkage::kCommon;
-      break;
-  }
+  const ast::Linkage linkage = ValueOf(Last().kind, kLinkages);
   // `.extern .weak` occurs in old files; the weaker word decides.
   if (linkage_ == ast::Linkage::kNone || linkage == ast::Linkage::kWeak) linkage_ = linkage;
 }
@@ -266,18 +269,7 @@ void TreeBuilder::TakeBodyParameters() {
 }
 
 void TreeBuilder::BeginDimensions() {
-  ast::Function& f = function();
-  switch (Last().kind) {
-    case TokenKind::kMaxntid:
-      dimensions_ = &f.maxntid;
-      break;
-    case TokenKind::kReqntid:
-      dimensions_ = &f.reqntid;
-      break;
-    default:
-      dimensions_ = &f.reqnctapercluster;
-      break;
-  }
+  dimensions_ = &(function().*ValueOf(Last().kind, kDimensions));
   *dimensions_ = {1, 1, 1};
   dimension_ = 0;
 }
@@ -293,27 +285,11 @@ void TreeBuilder::BeginLimit() { limit_ = Last().kind; }
 
 void TreeBuilder::Limit() {
   const uint32_t value = LastNumber();
-  ast::Function& f = function();
-  const bool in_prototype = place_ == Place::kPrototype;
-  switch (limit_) {
-    case TokenKind::kMaxnreg:
-      f.maxnreg = value;
-      break;
-    case TokenKind::kMinnctapersm:
-      f.minnctapersm = value;
-      break;
-    case TokenKind::kMaxnctapersm:
-      f.maxnctapersm = value;
-      break;
-    case TokenKind::kMaxclusterrank:
-      f.maxclusterrank = value;
-      break;
-    case TokenKind::kAbiPreserve:
-      (in_prototype ? module_.prototypes.back().abi_preserve : f.abi_preserve) = value;
-      break;
-    default:
-      (in_prototype ? module_.prototypes.back().abi_preserve_control : f.abi_preserve_control) = value;
-      break;
+  if (place_ != Place::kPrototype) {
+    function().*ValueOf(limit_, kLimits) = value;
+  } else {  // the grammar allows no other limit there
+    ast::Prototype& prototype = module_.prototypes.back();
+    (limit_ == TokenKind::kAbiPreserve ? prototype.abi_preserve : prototype.abi_preserve_control) = value;
   }
 }
 

@@ -13,41 +13,6 @@ namespace {
 using ast::Operand;
 using ast::OperandKind;
 
-constexpr uint8_t kPrefixPrecedence = 12;
-
-uint8_t PrecedenceOf(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::kStar:
-    case TokenKind::kSlash:
-    case TokenKind::kPercent:
-      return 11;
-    case TokenKind::kPlus:
-    case TokenKind::kMinus:
-      return 10;
-    case TokenKind::kShiftLeft:
-    case TokenKind::kShiftRight:
-      return 9;
-    case TokenKind::kLess:
-    case TokenKind::kGreater:
-    case TokenKind::kLessEqual:
-    case TokenKind::kGreaterEqual:
-      return 8;
-    case TokenKind::kEqual:
-    case TokenKind::kNotEqual:
-      return 7;
-    case TokenKind::kAnd:
-      return 6;
-    case TokenKind::kXor:
-      return 5;
-    case TokenKind::kOr:
-      return 4;
-    case TokenKind::kAndAnd:
-      return 3;
-    default:
-      return 2;  // ||
-  }
-}
-
 ast::Component ComponentOf(std::string_view word) {
   using ast::Component;
   if (word.size() == 1) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "ptx-parser/parse/constants.h"
+#include "ptx-parser/parse/token_table.h"
 #include "ptx-parser/parse/tree_builder.h"
 
 namespace ptx2cpu::ptx {
@@ -21,26 +22,11 @@ constexpr std::string_view kTypes[] = {
 constexpr uint32_t kMaxNamedCopies = 4096;
 using ast::kMaxRegisters;
 
-ast::Space SpaceOf(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::kReg:
-      return ast::Space::kReg;
-    case TokenKind::kSreg:
-      return ast::Space::kSreg;
-    case TokenKind::kConst:
-      return ast::Space::kConst;
-    case TokenKind::kLocal:
-      return ast::Space::kLocal;
-    case TokenKind::kParam:
-      return ast::Space::kParam;
-    case TokenKind::kShared:
-      return ast::Space::kShared;
-    case TokenKind::kTex:
-      return ast::Space::kTex;
-    default:
-      return ast::Space::kGlobal;
-  }
-}
+constexpr TokenRow<ast::Space> kSpaces[] = {
+    {TokenKind::kReg, ast::Space::kReg},       {TokenKind::kSreg, ast::Space::kSreg},
+    {TokenKind::kConst, ast::Space::kConst},   {TokenKind::kGlobal, ast::Space::kGlobal},
+    {TokenKind::kLocal, ast::Space::kLocal},   {TokenKind::kParam, ast::Space::kParam},
+    {TokenKind::kShared, ast::Space::kShared}, {TokenKind::kTex, ast::Space::kTex}};
 
 }  // namespace
 
@@ -54,7 +40,7 @@ void TreeBuilder::BeginDeclaration() {
 void TreeBuilder::BeginParameter() { BeginDeclaration(); }
 
 void TreeBuilder::Space() {
-  const ast::Space space = SpaceOf(Last().kind);
+  const ast::Space space = ValueOf(Last().kind, kSpaces);
   if (shared_.is_pointer) {
     shared_.pointer_space = space;
   } else if (has_space_) {

@@ -137,7 +137,7 @@ void MarkUninitialised(void* memory, size_t bytes) {
 
 Target TargetOf(const LaunchCheck& launch, const AccessSite& site) {
   const ptx2cpu_block& block = site.block;
-  switch (site.space()) {
+  switch (static_cast<ptx2cpu_access_space>(site.space())) {
     case PTX2CPU_SPACE_SHARED:
       if (site.address >> PTX2CPU_CLUSTER_NUMBER_SHIFT != 0) {
         Target target;
@@ -148,9 +148,11 @@ Target TargetOf(const LaunchCheck& launch, const AccessSite& site) {
     case PTX2CPU_SPACE_LOCAL:
       return InWindow(Target::Memory::kLocal, block.local + site.thread * block.local_stride,
                       block.local_stride, site.address, site.bytes);
-    default:
-      return OfReal(launch, site);
+    case PTX2CPU_SPACE_REAL:
+    case PTX2CPU_SPACE_GLOBAL:
+      break;
   }
+  return OfReal(launch, site);
 }
 
 std::string Describe(const AccessSite& site, const Target& target) {

@@ -27,7 +27,7 @@ std::string Format(const char* format, Args... args) {
 }
 
 const char* FaultText(uint32_t kind) {
-  switch (kind) {
+  switch (static_cast<ptx2cpu_fault_kind>(kind)) {
     case PTX2CPU_FAULT_TRAP:
       return "trap";
     case PTX2CPU_FAULT_ASSERT:
@@ -60,9 +60,12 @@ const char* FaultText(uint32_t kind) {
              "without the other block";
     case PTX2CPU_FAULT_UNREACHABLE:
       return "control reached a place that the PTX declares unreachable";
-    default:
-      return "unknown fault";
+    case PTX2CPU_FAULT_DEADLOCK:
+      return "deadlock";
+    case PTX2CPU_FAULT_BAD_BARRIER:
+      return "a barrier that PTX does not allow";
   }
+  return "unknown fault";  // of a library that is newer
 }
 
 // Resume points and words, which are rows of a fixed length; the last row ends with the last thread.

@@ -154,7 +154,7 @@ uint32_t BlockScheduler::FileAt(uint32_t w, uint32_t number, uint32_t lanes) {
     Fail(PTX2CPU_FAULT_UNREACHABLE, w * PTX2CPU_WARP_SIZE + FirstLane(lanes), "no such resume point");
     return 0;
   }
-  switch (kernel_->points[number].kind) {
+  switch (static_cast<ptx2cpu_point_kind>(kernel_->points[number].kind)) {
     case PTX2CPU_POINT_COLLECTIVE:
       warp.collective |= lanes;
       return 0;
@@ -174,10 +174,12 @@ uint32_t BlockScheduler::FileAt(uint32_t w, uint32_t number, uint32_t lanes) {
       return ArriveAtCluster(w, lanes);
     case PTX2CPU_POINT_CLUSTER_WAIT:
       return WaitForCluster(w, lanes);
-    default:
-      Release(w, lanes);
-      return 0;
+    case PTX2CPU_POINT_START:
+    case PTX2CPU_POINT_YIELD:
+      break;
   }
+  Release(w, lanes);
+  return 0;
 }
 
 // Resumes lanes of the warp where they can continue, after a step. Returns those that run on in this turn.

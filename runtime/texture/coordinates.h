@@ -48,7 +48,7 @@ inline int64_t Clamped(int64_t value, int64_t low, int64_t high) {
 
 // The texel for number `index` of an axis.
 inline int64_t Resolve(int64_t index, int64_t size, uint32_t mode) {
-  switch (mode) {
+  switch (static_cast<ptx2cpu_address_mode>(mode)) {
     case PTX2CPU_ADDRESS_WRAP:
       return Modulo(index, size);
     case PTX2CPU_ADDRESS_MIRROR: {
@@ -57,9 +57,10 @@ inline int64_t Resolve(int64_t index, int64_t size, uint32_t mode) {
     }
     case PTX2CPU_ADDRESS_BORDER:
       return index < 0 || index >= size ? kOutside : index;
-    default:
-      return Clamped(index, 0, size - 1);
+    case PTX2CPU_ADDRESS_CLAMP:
+      break;
   }
+  return Clamped(index, 0, size - 1);
 }
 
 // How one axis is addressed.

@@ -19,7 +19,7 @@ uint32_t SizeOf(const ptx2cpu_image& image, uint32_t dimension, uint32_t level) 
   if (level >= image.levels) return 0;
   const ptx2cpu_image_level& at = image.level[level];
   if (dimension == 0) return at.width;
-  switch (image.shape) {
+  switch (static_cast<ptx2cpu_shape>(image.shape)) {
     case PTX2CPU_SHAPE_LINEAR:
       return 0;
     case PTX2CPU_SHAPE_1D_LAYERED:
@@ -28,9 +28,15 @@ uint32_t SizeOf(const ptx2cpu_image& image, uint32_t dimension, uint32_t level) 
       return dimension == 1 ? at.height : image.layers;
     case PTX2CPU_SHAPE_CUBE_LAYERED:
       return dimension == 1 ? at.height : image.layers / 6;
-    default:
-      return dimension == 1 ? at.height : image.shape == PTX2CPU_SHAPE_3D ? at.depth : 0;
+    case PTX2CPU_SHAPE_3D:
+      return dimension == 1 ? at.height : at.depth;
+    case PTX2CPU_SHAPE_PITCH:
+    case PTX2CPU_SHAPE_1D:
+    case PTX2CPU_SHAPE_2D:
+    case PTX2CPU_SHAPE_CUBE:
+      break;
   }
+  return dimension == 1 ? at.height : 0;
 }
 
 uint32_t LayersOf(const ptx2cpu_image& image) {
@@ -39,8 +45,9 @@ uint32_t LayersOf(const ptx2cpu_image& image) {
                                                                                             : 0;
 }
 
+// What has no answer is 0, as on a GPU.
 uint32_t ImageQuery(const ptx2cpu_image& image, uint32_t query, uint32_t level) {
-  switch (query) {
+  switch (static_cast<ptx2cpu_query>(query)) {
     case PTX2CPU_QUERY_WIDTH:
     case PTX2CPU_QUERY_HEIGHT:
     case PTX2CPU_QUERY_DEPTH:
@@ -58,9 +65,17 @@ uint32_t ImageQuery(const ptx2cpu_image& image, uint32_t query, uint32_t level) 
     case PTX2CPU_QUERY_IS_SIGNED:
       return image.channel == PTX2CPU_CHANNEL_S8 || image.channel == PTX2CPU_CHANNEL_S16 ||
              image.channel == PTX2CPU_CHANNEL_S32;
-    default:
-      return 0;
+    case PTX2CPU_QUERY_NORMALIZED:
+    case PTX2CPU_QUERY_SAMPLES:
+    case PTX2CPU_QUERY_FORCE_UNNORMALIZED:
+    case PTX2CPU_QUERY_FILTER:
+    case PTX2CPU_QUERY_ADDRESS_X:
+    case PTX2CPU_QUERY_ADDRESS_Y:
+    case PTX2CPU_QUERY_ADDRESS_Z:
+    case PTX2CPU_QUERY_KIND:
+      break;
   }
+  return 0;
 }
 
 // To surfaces a line has no height, and cubes are layers.
@@ -76,36 +91,24 @@ uint32_t AddressNumber(uint32_t mode) {  // enum { wrap, mirror, clamp_ogl, clam
   return kNumbers[mode & 3];
 }
 
+bool IsAddressQuery(uint32_t query) {
+  return query >= PTX2CPU_QUERY_ADDRESS_X && query <= PTX2CPU_QUERY_ADDRESS_Z;
+}
+
 uint32_t TextureQuery(const ptx2cpu_texture& t, uint32_t query, uint32_t level) {
-  switch (query) {
-    case PTX2CPU_QUERY_NORMALIZED:
-      return t.normalized;
-    case PTX2CPU_QUERY_FILTER:
-      return t.linear_filter;
-    case PTX2CPU_QUERY_ADDRESS_X:
-    case PTX2CPU_QUERY_ADDRESS_Y:
-    case PTX2CPU_QUERY_ADDRESS_Z:
-      return AddressNumber(t.address[query - PTX2CPU_QUERY_ADDRESS_X]);
-    default:
-      return ImageQuery(t.image, query, level);
-  }
+  if (query == PTX2CPU_QUERY_NORMALIZED) return t.normalized;
+  if (query == PTX2CPU_QUERY_FILTER) return t.linear_filter;
+  if (IsAddressQuery(query)) return AddressNumber(t.address[query - PTX2CPU_QUERY_ADDRESS_X]);
+  return ImageQuery(t.image, query, level);
 }
 
 // Of the bits of a .samplerref.
 uint32_t SamplerQuery(uint64_t sampler, uint32_t query) {
-  switch (query) {
-    case PTX2CPU_QUERY_FORCE_UNNORMALIZED:
-      return (sampler & PTX2CPU_SAMPLER_UNNORMALIZED) != 0;
-    case PTX2CPU_QUERY_FILTER:
-      return (sampler & PTX2CPU_SAMPLER_LINEAR) != 0;
-    case PTX2CPU_QUERY_ADDRESS_X:
-    case PTX2CPU_QUERY_ADDRESS_Y:
-    case PTX2CPU_QUERY_ADDRESS_Z:
-      return AddressNumber(static_cast<uint32_t>(
-          sampler >> (PTX2CPU_SAMPLER_ADDRESS_SHIFT + 4 * (query - PTX2CPU_QUERY_ADDRESS_X)) & 15));
-    default:
-      return 0;
-  }
+  if (query == PTX2CPU_QUERY_FORCE_UNNORMALIZED) return (sampler & PTX2CPU_SAMPLER_UNNORMALIZED) != 0;
+  if (query == PTX2CPU_QUERY_FILTER) return (sampler & PTX2CPU_SAMPLER_LINEAR) != 0;
+  if (!IsAddressQuery(query)) return 0;
+  const uint32_t shift = PTX2CPU_SAMPLER_ADDRESS_SHIFT + 4 * (query - PTX2CPU_QUERY_ADDRESS_X);
+  return AddressNumber(static_cast<uint32_t>(sampler >> shift & 15));
 }
 
 }  // namespace

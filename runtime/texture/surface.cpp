@@ -31,7 +31,7 @@ uint64_t Address(const ptx2cpu_surface& s, int64_t x, int64_t y, int64_t z, uint
   const uint32_t geometry = access & PTX2CPU_ACCESS_GEOMETRY;
   x = InRange(x, level.width * texel - bytes + 1, clamp, inside);
   int64_t slice = 0;
-  switch (geometry) {
+  switch (static_cast<ptx2cpu_geometry>(geometry)) {
     case PTX2CPU_GEOMETRY_1D:
       y = 0;
       break;
@@ -46,7 +46,9 @@ uint64_t Address(const ptx2cpu_surface& s, int64_t x, int64_t y, int64_t z, uint
       y = 0;
       slice = InRange(Layer(z), s.image.layers, clamp, inside);
       break;
-    default:
+    case PTX2CPU_GEOMETRY_A2D:
+    case PTX2CPU_GEOMETRY_CUBE:  // to surfaces, cubes are layers
+    case PTX2CPU_GEOMETRY_ACUBE:
       y = InRange(y, level.height, clamp, inside);
       slice = InRange(Layer(z), s.image.layers, clamp, inside);
       break;
@@ -70,7 +72,7 @@ uint16_t FloatToHalf(float value) {
 // A channel of a formatted store, from the 32 bits of its register.
 void WriteChannel(uint8_t* at, uint32_t channel, uint32_t bits) {
   const auto number = static_cast<int32_t>(bits);
-  switch (channel) {
+  switch (static_cast<ptx2cpu_channel>(channel)) {
     case PTX2CPU_CHANNEL_U8:
       *at = static_cast<uint8_t>(bits < 255 ? bits : 255);
       return;
@@ -92,7 +94,9 @@ void WriteChannel(uint8_t* at, uint32_t channel, uint32_t bits) {
       __builtin_memcpy(at, &value, sizeof value);
       return;
     }
-    default:
+    case PTX2CPU_CHANNEL_U32:
+    case PTX2CPU_CHANNEL_S32:
+    case PTX2CPU_CHANNEL_F32:
       __builtin_memcpy(at, &bits, sizeof bits);
   }
 }

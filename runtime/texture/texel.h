@@ -56,7 +56,7 @@ inline T Read(const uint8_t* at) {
 }
 
 inline uint32_t ReadChannel(const uint8_t* at, uint32_t channel, bool as_float) {
-  switch (channel) {
+  switch (static_cast<ptx2cpu_channel>(channel)) {
     case PTX2CPU_CHANNEL_U8:
       return as_float ? BitsOf(Normalised(*at, 255)) : *at;
     case PTX2CPU_CHANNEL_S8: {
@@ -73,9 +73,12 @@ inline uint32_t ReadChannel(const uint8_t* at, uint32_t channel, bool as_float) 
     }
     case PTX2CPU_CHANNEL_F16:
       return BitsOf(HalfToFloat(Read<uint16_t>(at)));
-    default:
-      return Read<uint32_t>(at);
+    case PTX2CPU_CHANNEL_U32:
+    case PTX2CPU_CHANNEL_S32:
+    case PTX2CPU_CHANNEL_F32:
+      break;
   }
+  return Read<uint32_t>(at);
 }
 
 // What texels of a channel are to the filter.
@@ -91,18 +94,12 @@ inline FilterFormat FilterFormatOf(const ptx2cpu_texture& t, uint32_t number) {
   return t.image.channel == PTX2CPU_CHANNEL_S16 ? FilterFormat::kSigned16 : FilterFormat::kUnsigned16;
 }
 
-// What the filter adds up: unsigned channels with 16 bits, signed ones as they are.
+// What the filter adds up of a channel of 8 or 16 bits: unsigned ones with 16 bits, signed ones as they are.
 inline uint32_t FilterInteger(const uint8_t* at, uint32_t channel) {
-  switch (channel) {
-    case PTX2CPU_CHANNEL_U8:
-      return *at * 257u;
-    case PTX2CPU_CHANNEL_S8:
-      return static_cast<uint32_t>(int32_t{Read<int8_t>(at)});
-    case PTX2CPU_CHANNEL_U16:
-      return Read<uint16_t>(at);
-    default:
-      return static_cast<uint32_t>(int32_t{Read<int16_t>(at)});
-  }
+  if (channel == PTX2CPU_CHANNEL_U8) return *at * 257u;
+  if (channel == PTX2CPU_CHANNEL_S8) return static_cast<uint32_t>(int32_t{Read<int8_t>(at)});
+  if (channel == PTX2CPU_CHANNEL_U16) return Read<uint16_t>(at);
+  return static_cast<uint32_t>(int32_t{Read<int16_t>(at)});
 }
 
 // Borders of normalised integers have the precision of the channel, halves rounded toward zero.
@@ -131,7 +128,7 @@ inline uint32_t BorderChannel(const ptx2cpu_texture& t, uint32_t number) {
     constexpr int32_t kLargest[] = {255, 127, 65535, 32767};
     return BitsOf(Normalised(BorderInteger(t.image.channel, t.border[number]), kLargest[t.image.channel]));
   }
-  switch (t.image.channel) {
+  switch (static_cast<ptx2cpu_channel>(t.image.channel)) {
     case PTX2CPU_CHANNEL_U8:
       return bits & 0xFF;
     case PTX2CPU_CHANNEL_S8:
@@ -140,9 +137,13 @@ inline uint32_t BorderChannel(const ptx2cpu_texture& t, uint32_t number) {
       return bits & 0xFFFF;
     case PTX2CPU_CHANNEL_S16:
       return static_cast<uint32_t>(int32_t{static_cast<int16_t>(bits)});
-    default:
-      return bits;
+    case PTX2CPU_CHANNEL_U32:
+    case PTX2CPU_CHANNEL_S32:
+    case PTX2CPU_CHANNEL_F16:
+    case PTX2CPU_CHANNEL_F32:
+      break;
   }
+  return bits;
 }
 
 inline const uint8_t* AddressOf(const ptx2cpu_texture& t, const ptx2cpu_image_level& level, int64_t x,

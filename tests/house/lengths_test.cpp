@@ -35,7 +35,7 @@ struct LongFunction {
 };
 
 // Functions with more than `most` lines, in a text as clang-format leaves it: the line of the last parameter
-// ends in a bracket, and the body ends where a bracket stands below the first character of the function.
+// ends in a bracket, and the body ends where a bracket is below the first character of the function.
 std::vector<LongFunction> LongFunctions(const std::vector<std::string>& lines, size_t most) {
   static const std::regex begins(
       "^( {0,4})(?!(namespace|struct|class|enum|union|if|for|while|switch|do|else|case|"

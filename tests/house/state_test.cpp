@@ -1,17 +1,16 @@
 // What outlives a call: every thread-local and every object with static storage that may change is named,
 // with its reason, in the table of runtime/README.md, and the table names nothing else.
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
+#include <cctype>
 #include <regex>
 #include <set>
 #include <string>
 
-namespace fs = std::filesystem;
+#include "tests/house/tree.h"
+
+using namespace ptx2cpu::house_test;
 
 namespace {
-
-const fs::path kRoot = PTX2CPU_SOURCE_DIR;
 
 // "file variable" of each.
 std::set<std::string> InSources() {
@@ -30,31 +29,29 @@ std::set<std::string> InSources() {
   const std::regex structure("^(?:__attribute__\\(\\(.*\\)\\) )?[A-Za-z_]\\w* (\\w+) = \\{");
   const std::regex another(", (\\w+)(?= =|\\{|;|,|$)");
   std::set<std::string> found;
-  for (const char* top : {"ir", "analysis", "ptx-parser", "lowering", "runtime"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
-      const std::string extension = entry.path().extension();
-      if (extension != ".cpp" && extension != ".h") continue;
-      std::ifstream in(entry.path());
-      for (std::string line; std::getline(in, line);) {
-        line = line.substr(0, line.find("//"));
-        std::smatch match;
-        const std::string file = fs::relative(entry.path(), kRoot).generic_string();
-        line.erase(line.find_last_not_of(" ") + 1);
-        if ((line.contains("thread_local") && std::regex_search(line, match, thread)) ||
-            (line.contains("static") && std::regex_search(line, match, local)) ||
-            (!line.starts_with(' ') &&
-             (std::regex_search(line, match, called) || std::regex_search(line, match, structure)))) {
-          found.insert(file + " " + match[1].str());
-        }
-        // In a header, without `inline`, it is a declaration of a function by its type.
-        const bool defines =
-            line.ends_with(';') && line[0] != ' ' && (extension == ".cpp" || line.starts_with("inline "));
-        if (defines && std::regex_search(line, match, global)) {
-          found.insert(file + " " + match[1].str());
-          const std::string rest = match[2];
-          for (std::sregex_iterator it(rest.begin(), rest.end(), another), end; it != end; ++it)
-            found.insert(file + " " + (*it)[1].str());
-        }
+  for (const fs::path& path : ProductSources()) {
+    const bool is_source = path.extension() == ".cpp";
+    if (*path.begin() == "tools" || (!is_source && path.extension() != ".h")) continue;
+    const std::string file = path.generic_string() + " ";
+    for (std::string line : Lines(path)) {
+      line = line.substr(0, line.find("//"));
+      line.erase(line.find_last_not_of(" ") + 1);
+      const bool outside =
+          !line.empty() && (std::isalpha(static_cast<unsigned char>(line[0])) || line[0] == '_');
+      const bool has_value = line.contains('=') || line.contains('{');
+      std::smatch match;
+      if ((line.contains("thread_local") && std::regex_search(line, match, thread)) ||
+          (line.contains("static ") && std::regex_search(line, match, local)) ||
+          (outside && has_value &&
+           (std::regex_search(line, match, called) || std::regex_search(line, match, structure))))
+        found.insert(file + match[1].str());
+      // In a header, without `inline`, it is a declaration of a function by its type.
+      const bool defines = outside && line.ends_with(';') && (is_source || line.starts_with("inline "));
+      if (defines && std::regex_search(line, match, global)) {
+        found.insert(file + match[1].str());
+        const std::string rest = match[2];
+        for (std::sregex_iterator it(rest.begin(), rest.end(), another), end; it != end; ++it)
+          found.insert(file + (*it)[1].str());
       }
     }
   }
@@ -64,10 +61,9 @@ std::set<std::string> InSources() {
 // Rows "| `file` | `variable`, `variable` | reason |"; files of runtime/ are named from there.
 std::set<std::string> InTable() {
   const std::regex row("^\\| `([\\w/.-]+\\.(?:cpp|h))` \\| ([^|]+) \\| ([^|]+) \\|$"), name("`(\\w+)`");
-  std::ifstream in(kRoot / "runtime/README.md");
   std::set<std::string> named;
   bool state = false;
-  for (std::string line; std::getline(in, line);) {
+  for (const std::string& line : Lines("runtime/README.md")) {
     if (line.starts_with("## ")) state = line == "## State";
     std::smatch match;
     if (!state || !std::regex_match(line, match, row)) continue;

@@ -72,7 +72,7 @@ PTX2CPU_INLINE Ints Position(const Axis& axis, const Floats& x) {
 PTX2CPU_INLINE Ints Resolve(const Axis& axis, Ints index, Ints& outside) {
   const Ints size = Each(axis.size), last = size - 1;
   outside = Ints{};
-  switch (axis.mode) {
+  switch (static_cast<ptx2cpu_address_mode>(axis.mode)) {
     case PTX2CPU_ADDRESS_WRAP:  // at most one texel away from the first period
       index = index < 0 ? index + size : index;
       return index >= size ? index - size : index;
@@ -83,7 +83,7 @@ PTX2CPU_INLINE Ints Resolve(const Axis& axis, Ints index, Ints& outside) {
     case PTX2CPU_ADDRESS_BORDER:
       outside = (index < 0) | (index >= size);
       break;
-    default:
+    case PTX2CPU_ADDRESS_CLAMP:
       break;
   }
   return Least(Most(index, Ints{}), last);

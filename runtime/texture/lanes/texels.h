@@ -50,7 +50,7 @@ PTX2CPU_INLINE Words HalfToFloat(const Words& half) {
 
 // What an instruction gets.
 PTX2CPU_INLINE Words ChannelValue(uint32_t channel, bool as_float, const Words& raw) {
-  switch (channel) {
+  switch (static_cast<ptx2cpu_channel>(channel)) {
     case PTX2CPU_CHANNEL_U8:
       return as_float ? Normalise(Convert<Ints>(raw), 255.0f) : raw;
     case PTX2CPU_CHANNEL_S8:
@@ -61,14 +61,17 @@ PTX2CPU_INLINE Words ChannelValue(uint32_t channel, bool as_float, const Words& 
       return as_float ? Normalise(Signed(raw, 16), 32767.0f) : WordsOf(Signed(raw, 16));
     case PTX2CPU_CHANNEL_F16:
       return HalfToFloat(raw);
-    default:
-      return raw;
+    case PTX2CPU_CHANNEL_U32:
+    case PTX2CPU_CHANNEL_S32:
+    case PTX2CPU_CHANNEL_F32:
+      break;
   }
+  return raw;
 }
 
 // What the filter adds up.
 PTX2CPU_INLINE Words FilterValue(uint32_t channel, const Words& raw) {
-  switch (channel) {
+  switch (static_cast<ptx2cpu_channel>(channel)) {
     case PTX2CPU_CHANNEL_U8:
       return raw * 257u;
     case PTX2CPU_CHANNEL_S8:
@@ -77,9 +80,13 @@ PTX2CPU_INLINE Words FilterValue(uint32_t channel, const Words& raw) {
       return WordsOf(Signed(raw, 16));
     case PTX2CPU_CHANNEL_F16:
       return HalfToFloat(raw);
-    default:
-      return raw;
+    case PTX2CPU_CHANNEL_U16:
+    case PTX2CPU_CHANNEL_U32:
+    case PTX2CPU_CHANNEL_S32:
+    case PTX2CPU_CHANNEL_F32:
+      break;
   }
+  return raw;
 }
 
 }  // namespace ptx2cpu::texture::PTX2CPU_LANES

@@ -34,7 +34,7 @@ static_assert(std::is_sorted(kRows.begin(), kRows.end(),
                              [](const Row& a, const Row& b) { return a.result < b.result; }));
 
 CUresult ResultOfFault(uint32_t fault) {
-  switch (fault) {
+  switch (static_cast<ptx2cpu_fault_kind>(fault)) {
     case PTX2CPU_FAULT_ASSERT:
       return CUDA_ERROR_ASSERT;
     case PTX2CPU_FAULT_BAD_ADDRESS:
@@ -49,9 +49,15 @@ CUresult ResultOfFault(uint32_t fault) {
       return CUDA_ERROR_ILLEGAL_INSTRUCTION;
     case PTX2CPU_FAULT_DEADLOCK:
       return CUDA_ERROR_LAUNCH_TIMEOUT;
-    default:
-      return CUDA_ERROR_LAUNCH_FAILED;  // trap, and what a GPU would not notice
+    case PTX2CPU_FAULT_TRAP:
+    case PTX2CPU_FAULT_DIVERGENT_BRANCH:  // from here on: what a GPU would not notice
+    case PTX2CPU_FAULT_DIVERGENT_BARRIER:
+    case PTX2CPU_FAULT_MISSING_MEMBERS:
+    case PTX2CPU_FAULT_UNREACHABLE:
+    case PTX2CPU_FAULT_BAD_FUNCTION:
+      break;
   }
+  return CUDA_ERROR_LAUNCH_FAILED;
 }
 
 }  // namespace

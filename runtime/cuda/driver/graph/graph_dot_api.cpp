@@ -80,9 +80,11 @@ std::string TypeText(const GraphNode& node, unsigned flags) {
       return with(CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS, "CONDITIONAL",
                   kKinds[params.conditional.type] + std::string(" handle ") + Hex(params.conditional.handle));
     }
-    default:
-      return "NODE";
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+      break;  // refused: no graph has such a node
   }
+  return "NODE";
 }
 
 void Print(std::FILE* file, const Graph& graph, unsigned flags, int depth) {

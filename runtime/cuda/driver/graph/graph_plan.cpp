@@ -127,7 +127,15 @@ class PlanMaker {
       case CU_GRAPH_NODE_TYPE_MEM_FREE:
         plan_.memory.push_back({content.params.free.dptr});
         break;
-      default:
+      case CU_GRAPH_NODE_TYPE_KERNEL:  // from here on: what the node has is its work
+      case CU_GRAPH_NODE_TYPE_MEMCPY:
+      case CU_GRAPH_NODE_TYPE_MEMSET:
+      case CU_GRAPH_NODE_TYPE_HOST:
+      case CU_GRAPH_NODE_TYPE_GRAPH:
+      case CU_GRAPH_NODE_TYPE_EMPTY:
+      case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+      case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+      case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         break;
     }
     rt::Steps works = content.works;

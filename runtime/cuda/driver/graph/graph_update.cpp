@@ -47,9 +47,18 @@ CUgraphExecUpdateResult Compare(const NodeContent& before, const NodeContent& af
       const bool same = old_one.type == new_one.type && old_one.size == new_one.size;
       return same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     }
-    default:
-      return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_HOST:  // from here on: an update may change all
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+      break;
   }
+  return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
 struct Pair {

@@ -56,7 +56,7 @@ Channel ChannelOf(CUarray_format format) {
 }
 
 unsigned BytesOf(uint32_t channel) {
-  switch (channel) {
+  switch (static_cast<ptx2cpu_channel>(channel)) {
     case PTX2CPU_CHANNEL_U8:
     case PTX2CPU_CHANNEL_S8:
       return 1;
@@ -64,9 +64,12 @@ unsigned BytesOf(uint32_t channel) {
     case PTX2CPU_CHANNEL_S16:
     case PTX2CPU_CHANNEL_F16:
       return 2;
-    default:
-      return 4;
+    case PTX2CPU_CHANNEL_U32:
+    case PTX2CPU_CHANNEL_S32:
+    case PTX2CPU_CHANNEL_F32:
+      break;
   }
+  return 4;
 }
 
 void SetFormat(CUarray_format format, unsigned channels, ptx2cpu_image* image, bool* normalized_format) {
