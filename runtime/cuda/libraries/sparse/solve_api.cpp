@@ -55,7 +55,7 @@ cusparseStatus_t CheckMatrices(cusparseHandle_t h, cusparseOperation_t op_a, cus
 template <typename Descr>
 cusparseStatus_t QueueAnalysis(const char* name, cusparseHandle_t handle, Descr descr,
                                const cusparseSpMatDescr& a, cusparseOperation_t op, cudaDataType compute) {
-  descr->state = std::make_shared<TriangleState>(TriangleState{a, op, compute, nullptr});
+  descr->state = std::make_shared<TriangleState>(TriangleState{a, op, compute, {}});
   return WithCompute(compute, [&]<typename C>(Type<C>) {
     return OnStream(handle, name, [state = descr->state] { AnalyseState<C>(*state); });
   });
@@ -87,7 +87,7 @@ void SolveColumns(const Triangle<C>& t, C alpha, const DenseOperand<C>& b, const
 template <typename C>
 void SolveState(const TriangleState& state, C alpha, const cusparseDnMatDescr& b, cusparseOperation_t op_b,
                 const cusparseDnMatDescr& c) {
-  SolveColumns(*static_cast<const Triangle<C>*>(state.triangle.get()), alpha, DenseOperand<C>(b, op_b, 0),
+  SolveColumns(std::get<Triangle<C>>(state.triangle), alpha, DenseOperand<C>(b, op_b, 0),
                DenseResult<C>(c, 0), c.columns);
 }
 

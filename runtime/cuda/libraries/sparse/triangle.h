@@ -1,6 +1,8 @@
 // Triangular systems: the triangle that an analysis copied, its levels, and substitution.
 #pragma once
 
+#include <variant>
+
 #include "runtime/cuda/libraries/sparse/rows.h"
 
 namespace ptx2cpu::cusparse {
@@ -90,13 +92,16 @@ struct TriangleState {
   cusparseSpMatDescr matrix;
   cusparseOperation_t op;
   cudaDataType compute;
-  std::shared_ptr<void> triangle;  // Triangle<C>, after the analysis has run
+  // Of the type that `compute` names, after the analysis has run.
+  std::variant<std::monostate, Triangle<float>, Triangle<double>, Triangle<cuComplex>,
+               Triangle<cuDoubleComplex>, Triangle<int32_t>>
+      triangle;
 };
 
 // The work of an analysis, and of new values: all of them, or those of the diagonal.
 template <typename C>
 void AnalyseState(TriangleState& state) {
-  state.triangle = std::make_shared<Triangle<C>>(Analyse<C>(state.matrix, state.op));
+  state.triangle = Analyse<C>(state.matrix, state.op);
 }
 template <typename C>
 void UpdateState(TriangleState& state, void* values, bool only_diagonal) {
@@ -104,7 +109,7 @@ void UpdateState(TriangleState& state, void* values, bool only_diagonal) {
     state.matrix.values = values;
     return AnalyseState<C>(state);
   }
-  auto& triangle = *static_cast<Triangle<C>*>(state.triangle.get());
+  auto& triangle = std::get<Triangle<C>>(state.triangle);
   for (size_t i = 0; i < triangle.diagonal.size(); ++i) {
     const C value = LoadAs<C>(state.matrix.type, values, static_cast<int64_t>(i));
     triangle.diagonal[i] = state.op == CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE ? Conjugate(value) : value;
