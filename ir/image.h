@@ -10,7 +10,6 @@ namespace ptx2cpu::ir::image {
 
 enum class Geometry : uint32_t { k1d, k2d, k3d, kA1d, kA2d, kCube, kAcube };
 
-inline constexpr uint32_t kGeometryMask = 15;
 // -- Texture: operands after handle and sampler: layer, coordinates, level or gradients, offsets, where
 // present --
 inline constexpr uint32_t kInteger = 16;  // coordinates and level are s32, else f32

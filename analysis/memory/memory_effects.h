@@ -56,8 +56,6 @@ class MemoryEffects {
   bool MayMeet(const MemoryEffect& a, const MemoryEffect& b) const;
   // The same for one thread, with all values that the addresses are made of unchanged between the two.
   bool MayMeetOwn(const MemoryEffect& a, const MemoryEffect& b) const;
-  // No other thread that runs this instruction touches these bytes.
-  bool IsOwn(const MemoryEffect& effect) const { return !MayMeet(effect, effect); }
 
   const UniformityResult& uniformity() const { return uniformity_; }
 

@@ -73,7 +73,6 @@ class AddressForms {
                LaunchShape shape, const std::vector<ir::ValueId>& addresses);
 
   const Polynomial& Of(ir::ValueId value) const { return forms_[value.index]; }
-  const Atom& AtomAt(uint32_t index) const { return atoms_[index]; }
   MemoryObject ObjectOf(const Polynomial& address) const;
   // A real address of shared memory as an offset in the window; false when it is not known to be one.
   bool ToWindowOffset(Polynomial& address) const;

@@ -1,7 +1,5 @@
 #include "ptx-parser/parse/ast.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace ptx2cpu::ptx::ast {
@@ -40,29 +38,10 @@ const Variable& Module::RegisterDeclaration(const Function& function, uint32_t r
   return variables[RangeOf(function, register_number).variable];
 }
 
-std::string Module::RegisterName(const Function& function, uint32_t register_number) const {
-  const RegisterRange& range = RangeOf(function, register_number);
-  const Variable& variable = variables[range.variable];
-  const uint32_t number = register_number - range.first, element = number % variable.vector;
-  std::string name(variable.name);
-  if (variable.parameterised != 0) name += std::to_string(number / variable.vector);
-  if (variable.vector > 1) name += fmt::format(".{}", "xyzw"[element % 4]);
-  return name;
-}
-
 const Function* Module::FindFunction(std::string_view name) const {
   const Function* found = nullptr;
   for (const Function& f : functions) {
     if (f.name == name && (!found || f.has_body)) found = &f;
-  }
-  return found;
-}
-
-const Variable* Module::FindGlobal(std::string_view name) const {
-  const Variable* found = nullptr;
-  for (uint32_t index : globals) {
-    const Variable& v = variables[index];
-    if (v.name == name && (!found || v.linkage != Linkage::kExtern)) found = &v;
   }
   return found;
 }

@@ -339,10 +339,7 @@ struct Module {
 
   // The declaration of a register of `function`.
   const Variable& RegisterDeclaration(const Function& function, uint32_t register_number) const;
-  // Its name as the source spells it: "%r7" for number 7 of a %r<100>.
-  std::string RegisterName(const Function& function, uint32_t register_number) const;
   const Function* FindFunction(std::string_view name) const;  // the definition before a declaration; or null
-  const Variable* FindGlobal(std::string_view name) const;
 };
 
 // "%tid", "%laneid" ...: the name of a SymbolKind::kSpecialRegister symbol, without component.

@@ -21,6 +21,27 @@ ast::Module Parsed(std::string text) {
   return *std::move(result);
 }
 
+// The definition before a declaration; or null.
+const ast::Variable* FindGlobal(const ast::Module& m, std::string_view name) {
+  const ast::Variable* found = nullptr;
+  for (const uint32_t index : m.globals) {
+    const ast::Variable& v = m.variables[index];
+    if (v.name == name && (found == nullptr || v.linkage != ast::Linkage::kExtern)) found = &v;
+  }
+  return found;
+}
+
+// The name of a register as the source spells it: "%r7" for number 7 of a %r<100>.
+std::string RegisterName(const ast::Module& m, const ast::Function& function, uint32_t number) {
+  const ast::Variable& variable = m.RegisterDeclaration(function, number);
+  uint32_t first = number;
+  while (first > 0 && &m.RegisterDeclaration(function, first - 1) == &variable) --first;
+  std::string name(variable.name);
+  if (variable.parameterised != 0) name += std::to_string((number - first) / variable.vector);
+  if (variable.vector > 1) name += fmt::format(".{}", "xyzw"[(number - first) % variable.vector % 4]);
+  return name;
+}
+
 // The value of a constant expression, and "U" if it is unsigned.
 std::string Value(const std::string& expression) {
   const ast::Module m = Parsed(".version 8.5 .target sm_90 .global .b64 x = " + expression + ";");
@@ -110,7 +131,7 @@ TEST_CASE("the head of a module") {
 
 TEST_CASE("variables") {
   const ast::Module m = Parsed(std::string(kModern));
-  const ast::Variable* table = m.FindGlobal("table");
+  const ast::Variable* table = FindGlobal(m, "table");
   REQUIRE(table);
   CHECK(table->space == ast::Space::kConst);
   CHECK(table->linkage == ast::Linkage::kVisible);
@@ -120,18 +141,18 @@ TEST_CASE("variables") {
   REQUIRE(list.kind == OperandKind::kVector);
   CHECK(m.Children(list).size() == 6);
   CHECK(m.Children(list)[4].integer == -5);
-  CHECK(m.FindGlobal("message")->managed);
-  CHECK(m.FindGlobal("weak_vector")->vector == 4);
-  const ast::Variable* kernel = m.FindGlobal("kernel");
+  CHECK(FindGlobal(m, "message")->managed);
+  CHECK(FindGlobal(m, "weak_vector")->vector == 4);
+  const ast::Variable* kernel = FindGlobal(m, "kernel");
   CHECK(m.Dimensions(*kernel).size() == 2);
   CHECK(m.Dimensions(*kernel)[0] == 0);
-  const Operand& pointers = m.operands[m.FindGlobal("pointers")->initializer];
+  const Operand& pointers = m.operands[FindGlobal(m, "pointers")->initializer];
   const Operand& second = m.Children(pointers)[1];
   CHECK(second.Has(Operand::kGeneric));
   CHECK(second.integer == 4);
   CHECK(second.symbol_kind == SymbolKind::kVariable);
   CHECK(m.variables[second.symbol].name == "message");
-  const Operand& bytes = m.operands[m.FindGlobal("bytes")->initializer];
+  const Operand& bytes = m.operands[FindGlobal(m, "bytes")->initializer];
   CHECK(m.Children(bytes)[1].kind == OperandKind::kMasked);
   CHECK(m.Children(bytes)[1].symbol == 1);
   CHECK(m.Children(m.Children(bytes)[2])[0].integer == 8);
@@ -264,9 +285,9 @@ TEST_CASE("old versions: body parameters, vector registers, registers of the mod
   // %f<4>, %rd<2>; then %calls, %more<3> and the four of %color.
   CHECK(shade.register_count == 4 + 2 + 1 + 3 + 4);
   CHECK(split.register_count == 3 + 1 + 3 + 4);
-  CHECK(m.RegisterName(shade, 6) == "%calls");
-  CHECK(m.RegisterName(shade, 9) == "%more2");
-  CHECK(m.RegisterName(shade, 12) == "%color.z");
+  CHECK(RegisterName(m, shade, 6) == "%calls");
+  CHECK(RegisterName(m, shade, 9) == "%more2");
+  CHECK(RegisterName(m, shade, 12) == "%color.z");
   CHECK(m.RegisterDeclaration(shade, 13).vector == 4);
   CHECK(split.shared_private_use.line == 0);
   CHECK(shade.shared_private_use.line == 28);
@@ -305,9 +326,9 @@ TEST_CASE("registers are numbered densely, and inner scopes hide outer names") {
   CHECK(m.instructions[3].guard_register == 10);
   CHECK(symbol(4, 0) == 13);
   CHECK(symbol(4, 1) == 14 + 13);
-  CHECK(m.RegisterName(f, 13) == "%r1x2");
-  CHECK(m.RegisterName(f, 10) == "%p");
-  CHECK(m.RegisterName(f, 27) == "a113");
+  CHECK(RegisterName(m, f, 13) == "%r1x2");
+  CHECK(RegisterName(m, f, 10) == "%p");
+  CHECK(RegisterName(m, f, 27) == "a113");
   CHECK(m.RegisterDeclaration(f, 35).type == "f32");
   CHECK(symbol(5, 0) != symbol(6, 0));
   CHECK(symbol(6, 0) == symbol(7, 0));

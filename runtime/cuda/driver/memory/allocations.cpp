@@ -39,7 +39,7 @@ std::map<uintptr_t, Range>::const_iterator Allocations::Locate(uintptr_t address
   return address - next->first < next->second.size ? next : ranges_.end();
 }
 
-bool Allocations::OverlapsLocked(uintptr_t address, size_t bytes) const {
+bool Allocations::Overlaps(uintptr_t address, size_t bytes) const {
   if (Locate(address) != ranges_.end()) return true;
   const auto next = ranges_.lower_bound(address);
   return next != ranges_.end() && next->first - address < bytes;
@@ -47,7 +47,7 @@ bool Allocations::OverlapsLocked(uintptr_t address, size_t bytes) const {
 
 bool Allocations::Insert(Range range) {
   const std::unique_lock lock(mutex_);
-  if (range.size == 0 || OverlapsLocked(range.base, range.size)) return false;
+  if (range.size == 0 || Overlaps(range.base, range.size)) return false;
   range.buffer_id = next_buffer_id_++;
   ranges_.emplace(range.base, range);
   version_.fetch_add(1, std::memory_order_release);
@@ -102,11 +102,6 @@ std::string Allocations::Near(uintptr_t address) const {
   std::snprintf(text, sizeof text, "%" PRIuPTR " bytes %s allocation 0x%" PRIxPTR " of %zu bytes", distance,
                 is_after ? "after" : "before", nearest->base, nearest->size);
   return text;
-}
-
-bool Allocations::Overlaps(uintptr_t address, size_t bytes) const {
-  const std::shared_lock lock(mutex_);
-  return OverlapsLocked(address, bytes);
 }
 
 std::optional<Range> Allocations::Remove(uintptr_t base, const std::function<bool(const Range&)>& accept) {

@@ -70,8 +70,6 @@ class Allocations {
   // Of an address that no range holds: "12 bytes after allocation 0x7f0000000200 of 400 bytes", of the range
   // that is nearest. Empty: it is in a range, or far from all.
   std::string Near(uintptr_t address) const;
-  // Does any range share a byte with [address, address + bytes)?
-  bool Overlaps(uintptr_t address, size_t bytes) const;
   // Removes the range that begins at `base`, if `accept` returns true (called under the lock).
   std::optional<Range> Remove(uintptr_t base, const std::function<bool(const Range&)>& accept);
   // Changes what is known of the range with `address` in it; base and size stay. False: no such range.
@@ -87,7 +85,7 @@ class Allocations {
  private:
   static uint64_t FirstVersion();
   std::map<uintptr_t, Range>::const_iterator Locate(uintptr_t address) const;
-  bool OverlapsLocked(uintptr_t address, size_t bytes) const;
+  bool Overlaps(uintptr_t address, size_t bytes) const;
 
   mutable std::shared_mutex mutex_;
   std::map<uintptr_t, Range> ranges_;  // by base
