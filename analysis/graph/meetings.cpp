@@ -121,7 +121,7 @@ bool Meetings::LeadsToStart(uint32_t node) const {
   return inner != inner_.end() && *inner < dominators_.leave[node];
 }
 
-// All that a node dominates has its label, so a label goes on at the node's dominance frontier.
+// All that a node dominates has its label, so a label continues at the node's dominance frontier.
 void Meetings::GoOn(uint32_t node) {
   const uint32_t label = label_[node];
   if (LeadsToStart(node)) {

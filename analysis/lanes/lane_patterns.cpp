@@ -133,7 +133,7 @@ class Finder {
            shape.stride * static_cast<int64_t>(options_.width - 1) < int64_t{1} << shape.align;
   }
 
-  // By a number; the low bits of the first lane's value are taken for zero, which is certain where they are
+  // By a number; the low bits of the first lane's value count as zero, which is certain where they are
   // the lanes' own.
   MaybePattern OfBits(const ir::Inst& inst, size_t with, int64_t n, int depth) {
     const ValueId id = inst.operands[1 - with];

@@ -133,7 +133,7 @@ class Trips {
   const std::vector<std::vector<BlockId>> predecessors_;
   std::vector<uint32_t> cycle_;                     // by block: the outermost loop, a strong component
   std::vector<std::vector<BlockEdge>> back_edges_;  // by outermost loop
-  std::vector<uint32_t> counts_, seen_;             // of the question at hand
+  std::vector<uint32_t> counts_, seen_;             // of the current question
   uint32_t asked_ = 0;
 };
 

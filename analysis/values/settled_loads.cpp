@@ -10,7 +10,7 @@ using ir::Opcode;
 
 bool IsWeakLoad(const ir::Inst& inst) { return inst.op == Opcode::kLoad && !IsStrong(inst, false); }
 
-// All threads of the block have come when one goes on.
+// All threads of the block have come when one continues.
 bool MeetsWholeBlock(const ir::Inst& inst) {
   if (!ir::IsBlockBarrier(inst.op) || inst.op == Opcode::kBarrierArrive) return false;
   return inst.operands.size() == (inst.results.empty() ? 1 : 2);

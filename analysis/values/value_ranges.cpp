@@ -190,7 +190,7 @@ class Finder {
     const uint32_t extents[] = {shape_.x, shape_.y, shape_.z};
     constexpr uint32_t kMaxExtents[] = {kMaxBlockXY, kMaxBlockXY, kMaxBlockZ};
     for (int axis = 0; axis < 3; ++axis) {
-      // Longer rows keep their name: it says which products of it are places of blocks.
+      // Longer rows keep their name: it shows which products of it are places of blocks.
       if (special == kExtents[axis] && extents[axis] == 1) return ValueRange{1, 1};
       if (special != kPlaces[axis]) continue;
       return ValueRange{0, (extents[axis] != 0 ? extents[axis] : kMaxExtents[axis]) - 1};

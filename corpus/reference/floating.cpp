@@ -46,7 +46,7 @@ uint16_t ToHalf(double value, Direction direction) {
   if (Half(low) == magnitude) return sign | low;
   bool away = direction == (sign ? Direction::kDown : Direction::kUp);
   if (direction == Direction::kNearestEven) {
-    const double next = low == 0x7bff ? 65536.0 : Half(low + 1);  // 65536 stands in for infinity
+    const double next = low == 0x7bff ? 65536.0 : Half(low + 1);  // 65536 represents infinity
     const double below = magnitude - Half(low), above = next - magnitude;
     away = above < below || (above == below && low % 2 == 1);
   }

@@ -13,7 +13,7 @@
 // be written next, and between what may be written and the fence or atomic by which others learn of it: loads
 // may run in any order, and so may stores of equal values. Where the first lane writes for all, they wait for
 // it before they read, unless they wait for its result anyway. Variables in shared memory
-// whose address is used for nothing but loads and stores are told apart from each other and from all else:
+// whose address is used for nothing but loads and stores are distinguished from each other and from all else:
 // the table of stacks, which every function with a frame reads and writes, is one. Where a function may write
 // before it reads, the barrier is at its entry, and not at each of its calls; what lanes may still have to
 // read after a call follows from the function's body, callees before callers. Code of other compilers may not

@@ -37,7 +37,7 @@ using ir::Space;
 using ir::ValueId;
 
 constexpr uint64_t kAnywhere = ~uint64_t{0};
-constexpr uint64_t kWords = 63;  // of the parameters; the last bit would say that nothing is known
+constexpr uint64_t kWords = 63;  // of the parameters; the last bit would mean that nothing is known
 
 bool IsReal(uint32_t form) {
   const uint32_t space = PTX2CPU_SPACE_OF_ACCESS(form);

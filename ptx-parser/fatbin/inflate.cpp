@@ -89,7 +89,7 @@ std::optional<std::string> Inflater::Decode(Bytes stored, uint64_t size) {
   std::string out;
   int result = Z_STREAM_ERROR;
   size_t written = 0;
-  // One byte more than stated, so that a stream that goes on is seen.
+  // One byte more than stated, so that a stream that continues is seen.
   out.resize_and_overwrite(size + 1, [&](char* data, size_t room) {
     if (state_->Begin(stored)) result = state_->Fill({data, room}, written);
     return written;

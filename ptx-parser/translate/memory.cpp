@@ -86,7 +86,7 @@ void LoadFrom(Emitter& e, uint32_t flags) {
   }
   Place place = e.Address(1, AccessSpace(e));
   ir::Attrs attrs = AccessAttrs(e, place.space);
-  // What threads write themselves is not read-only, whatever the instruction says of global memory.
+  // What threads write themselves is not read-only, whatever the instruction promises of global memory.
   attrs.flags = place.space == Space::kGlobal || place.space == Space::kGeneric ? flags : 0;
   uint32_t count = static_cast<uint32_t>(e.mods().vector_width());
   e.WriteVector(0, e.b.LoadVector(AccessType(e, 0), place.space, place.address, count, attrs), sign);

@@ -1,5 +1,5 @@
 // Races of a block: accesses are entered into the shadow of the memory they reach, rows of neighbouring
-// threads at once where that says the same as one thread after the other.
+// threads at once where that reports the same as one thread after the other.
 #include <algorithm>
 #include <bit>
 #include <cstring>

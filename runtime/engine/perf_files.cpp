@@ -68,7 +68,7 @@ void Append(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// The process's dump. A mapping of it that may be executed tells perf of the file.
+// The process's dump. A mapping of it that may be executed reports the file to perf.
 class Dump {
  public:
   static Dump& Get() {

@@ -147,7 +147,7 @@ void NAME(ptx2cpu_warp_ballot_each)(uint32_t* out, const uint8_t* predicate, con
     (BatchU::load_aligned(members + i * kWidth) & votes).store_aligned(out + i * kWidth);
 }
 
-// A turn for each value that there is, not for each lane.
+// A turn for each value that occurs, not for each lane.
 void NAME(ptx2cpu_warp_match_any_b32)(uint32_t* out, const uint32_t* value, const uint32_t* members,
                                       uint32_t active) {
   // Each group takes a step that waits for the one before; where there are more than a few, each lane asks

@@ -85,7 +85,7 @@ ptx2cpu_sigaction* SystemSigaction() {
     auto* const keep = reinterpret_cast<ptx2cpu_sigaction* (*)(ptx2cpu_sigaction*)>(
         dlsym(RTLD_DEFAULT, PTX2CPU_KEEP_FAULT_HANDLERS));
     if (keep != nullptr) return keep(KeepHandler);
-    // The first call takes the report that there is no such name, the second frees it: this thread may end
+    // The first call takes the report that no such name exists, the second frees it: this thread may end
     // while a sanitizer looks for leaks.
     dlerror();
     dlerror();

@@ -252,8 +252,8 @@ bool ThreadPool::MustPoll() const {
 
 bool ThreadPool::OtherWorkWaits() const { return HasReady(); }
 
-// A thread that publishes work calls this afterwards. A worker that watches the source, or has said that it
-// is idle, looks once more after that (Idle), so either it sees the work or it is seen here.
+// A thread that publishes work calls this afterwards. A worker that watches the source, or has announced that
+// it is idle, looks once more after that (Idle), so either it sees the work or it is seen here.
 void ThreadPool::Notify() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (watched_.load()) return;

@@ -1,4 +1,4 @@
-// Programs choose the sums of their products of matrices, whatever PTX2CPU_MATRIX_SUMS says.
+// Programs choose the sums of their products of matrices, whatever PTX2CPU_MATRIX_SUMS is.
 #include "run_program.h"
 
 namespace ptx2cpu::api_test {

@@ -1,6 +1,6 @@
-// The kernels of the suite keep the vectors that they have: tests/bench/lanes.tsv holds what the report says
-// of each for processors with AVX-512. A kernel may become better; PTX2CPU_WRITE_LANES=1 writes the file
-// anew.
+// The kernels of the suite keep the vectors that they have: tests/bench/lanes.tsv holds what the report
+// states of each for processors with AVX-512. A kernel may become better; PTX2CPU_WRITE_LANES=1 writes the
+// file anew.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>

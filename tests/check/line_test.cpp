@@ -1,4 +1,4 @@
-// Rows of a line say what a cell for each word says: random accesses of a block, entered in both.
+// Rows of a line hold what a cell for each word holds: random accesses of a block, entered in both.
 #include "runtime/check/line.h"
 
 #include <catch2/catch.hpp>

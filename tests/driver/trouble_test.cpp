@@ -1,4 +1,4 @@
-// Programs in trouble see an error or nothing of it; their process goes on.
+// Programs in trouble see an error or nothing of it; their process continues.
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <new>

@@ -135,7 +135,7 @@ void MakeGalaxies(std::vector<Body>& bodies, std::vector<Body>& velocities) {
   for (size_t i = 0; i < bodies.size(); ++i) {
     const float side = i % 2 == 0 ? -1.0f : 1.0f;
     const float radius = 0.08f + 0.5f * draws.Unit(), angle = 6.2831853f * draws.Unit();
-    const float within = 0.5f * radius / 0.58f, square = radius * radius;  // mass inside the circle
+    const float within = 0.5f * radius / 0.58f, square = radius * radius;  // mass inside the radius
     const float speed = std::sqrt(within * square / std::pow(square + kSoftening, 1.5f));
     bodies[i] = {side * 0.9f + radius * std::cos(angle), side * 0.25f + radius * std::sin(angle),
                  0.02f * (draws.Unit() - 0.5f), 1.0f / static_cast<float>(bodies.size())};

@@ -1,6 +1,6 @@
 // record_calls SCRIPT [--against RECORD] [--only GROUP]...: calls of libraries as a script lists them, with
-// what they return (calls/script.h, calls/machine.h). Libraries are opened by soname: LD_LIBRARY_PATH says
-// whose.
+// what they return (calls/script.h, calls/machine.h). Libraries are opened by soname: LD_LIBRARY_PATH names
+// their folder.
 //
 // Without a record, the answers of each group are written to standard output. With one, the differences are:
 // the exit code is 1 if there are any. Each group is a process, of which several run at once.

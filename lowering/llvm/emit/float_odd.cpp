@@ -1,4 +1,4 @@
-// Rounding to odd: f64 and f32 results whose last bit says that they are not exact.
+// Rounding to odd: f64 and f32 results whose last bit shows that they are not exact.
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>

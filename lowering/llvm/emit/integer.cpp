@@ -44,7 +44,7 @@ llvm::Value* HighOf64(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool
   llvm::Value* other = b.CreateAdd(b.CreateMul(low(x), high(y)), low(mixed));
   llvm::Value* result = b.CreateAdd(b.CreateMul(high(x), high(y)), b.CreateAdd(high(mixed), high(other)));
   if (!is_signed) return result;
-  // A negative factor was taken for 2^64 more than it is.
+  // A negative factor was treated as 2^64 more than it is.
   auto where_negative = [&](llvm::Value* v, llvm::Value* chosen) {
     return b.CreateAnd(b.CreateAShr(v, Literal(v, 63)), chosen);
   };

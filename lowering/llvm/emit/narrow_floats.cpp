@@ -45,7 +45,7 @@ class Encoder {
   // What is cut off lies at the same place in all numbers; a carry goes into the exponent.
   Value WithTheSameExponents() { return Rounded(magnitude_, Number(kFraction - format_.fraction_bits)); }
 
-  // The exponent says how much is cut off where the result is subnormal.
+  // The exponent determines how much is cut off where the result is subnormal.
   Value WithFewerExponents() {
     Value field = b.CreateLShr(magnitude_, Number(kFraction));
     Value implicit =

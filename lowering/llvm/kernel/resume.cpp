@@ -8,8 +8,8 @@
 //                     1 + c: the collective of class c
 // clang-format on
 //
-// In a kernel that resumes blocks, the step is the block's code, from points[0] on: block->points[0] says
-// where it continues, or that it has ended.
+// In a kernel that resumes blocks, the step is the block's code, from points[0] on: block->points[0] is
+// where it continues, or PTX2CPU_BLOCK_ENDED.
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>

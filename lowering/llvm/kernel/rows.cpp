@@ -1,7 +1,7 @@
 // The threads of a flat kernel's block: rows of them, thread by thread or as vectors.
 //
-// Vectors are ours where the estimate of lane_cost.h says so: LLVM's loop vectoriser considers a thread's own
-// loop, in which accesses are mostly far apart, and makes nothing of rows with masks or atomics.
+// Vectors are ours where the estimate of lane_cost.h prefers that: LLVM's loop vectoriser considers a
+// thread's own loop, in which accesses are mostly far apart, and makes nothing of rows with masks or atomics.
 //
 // With masks of every kind (AVX-512) a row's last step is the same code under a mask. Elsewhere steps are
 // whole, and the threads of what is left run one by one.

@@ -1,4 +1,4 @@
-// Checks of the accesses of a lane region: of all lanes at once where the code can tell that they are right.
+// Checks of the accesses of a lane region: of all lanes at once where the code can show that they are right.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/MDBuilder.h>
 

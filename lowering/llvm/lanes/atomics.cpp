@@ -92,8 +92,8 @@ bool IsLinear(ValueId source, std::span<const ir::Inst* const> made) {
 
 }  // namespace
 
-// Atomics that wait, if all lanes' words are in the worker's window, from which the code goes on at `after`.
-// A lane takes two instructions then.
+// Atomics that wait, if all lanes' words are in the worker's window, from which the code continues at
+// `after`. A lane takes two instructions then.
 Status LaneVectors::CombineInWindow(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after) {
   Value addresses = e.values.Get(inst.operands[0]), operand = e.values.Get(inst.operands[1]);
   if (!addresses->getType()->isVectorTy()) return {};

@@ -178,7 +178,7 @@ class Jam {
     }
   }
 
-  // Behind what it needs. False: an operand is computed elsewhere in the body, or by an access that is not
+  // After what it needs. False: an operand is computed elsewhere in the body, or by an access that is not
   // due yet.
   bool Place(llvm::Instruction& inst, bool due) {
     if (!waiting_.contains(&inst)) return inst.getParent() == &head_ || !body_.contains(inst.getParent());

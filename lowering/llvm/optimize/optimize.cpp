@@ -169,10 +169,10 @@ bool AddCodeGeneration(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManag
 constexpr unsigned kLong = 8000;
 
 // Asked in front of each pass over a function that may be left out, which code generation has many of:
-// whether to go on, and whether to leave out what would take too long. X86's domain reassignment, which keeps
-// words of bits in mask registers, walks for each value over all that are connected with it, which in a long
-// function was more than half of the time of code generation. For CodeGenPrepare see PreparesSlowly, for the
-// scheduler SharesManyOperands, for the places of blocks PlacesSlowly.
+// whether to continue, and whether to leave out what would take too long. X86's domain reassignment, which
+// keeps words of bits in mask registers, walks for each value over all that are connected with it, which in a
+// long function was more than half of the time of code generation. For CodeGenPrepare see PreparesSlowly, for
+// the scheduler SharesManyOperands, for the places of blocks PlacesSlowly.
 class PassGate final : public llvm::OptPassGate {
  public:
   PassGate(llvm::Module& module, llvm::TargetMachine& machine, const std::atomic<bool>* stop)

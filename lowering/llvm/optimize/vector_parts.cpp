@@ -36,7 +36,7 @@ llvm::Value* PartOf(llvm::TruncInst& part) {
   return elements;
 }
 
-// Mostly the integer is a vector again; a part that is an integer in between would be taken for one.
+// Mostly the integer is a vector again; a part that is an integer in between would be treated as one.
 bool Replace(llvm::TruncInst& part) {
   const bool are_vectors = llvm::all_of(part.users(), [](const llvm::User* user) {
     return llvm::isa<llvm::BitCastInst>(user) && user->getType()->isVectorTy();

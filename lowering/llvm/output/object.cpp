@@ -142,8 +142,8 @@ class ObjectBuilder {
   Result<llvm::Module*> Finish() {
     while (parts_.size() > 1) TRY_STATUS(JoinLast());
     module_ = std::move(parts_[0].module);
-    // Hidden by linkage, but a host may want to set a __constant__ table: an alias of another name says where
-    // it is.
+    // Hidden by linkage, but a host may want to set a __constant__ table: an alias of another name shows
+    // where it is.
     for (const auto& [symbol, name] : hidden_) {
       llvm::GlobalVariable* global = module_->getGlobalVariable(symbol, true);
       global->setLinkage(llvm::GlobalValue::InternalLinkage);

@@ -60,7 +60,7 @@ bool WriteFile(const fs::path& path, int flags, std::string_view text) {
   return close(file) == 0 && written;
 }
 
-// A file with this text, complete at once for whoever reads the folder. Its name; empty: it cannot be
+// A file with this text, complete at once for a reader of the folder. Its name; empty: it cannot be
 // written.
 std::string Keep(const fs::path& folder, const std::string& text) {
   char name[32];

@@ -87,7 +87,7 @@ std::unique_ptr<R[]> Flipped(const ConvolutionShape& shape, const R* w) {
   return flipped;
 }
 
-// Channels that one piece of work takes, so that there are enough pieces for all threads.
+// Channels that one piece of work takes, so that all threads have a piece.
 int64_t ChannelsAtOnce(const ConvolutionShape& shape, int64_t pieces) {
   const int64_t wanted = std::max<int64_t>(4 * libraries::Threads() / std::max<int64_t>(pieces, 1), 1);
   return std::max<int64_t>((shape.inputs + wanted - 1) / wanted, 1);

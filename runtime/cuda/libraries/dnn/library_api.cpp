@@ -99,7 +99,7 @@ cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int* value) {
 
 namespace {
 
-// What a program asked to be told. There is nothing to tell: messages of refusals are on standard error.
+// What a program asked to receive. It receives nothing: messages of refusals are on standard error.
 struct Callback {
   std::mutex mutex;
   unsigned mask = 0;

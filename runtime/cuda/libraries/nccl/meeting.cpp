@@ -88,7 +88,7 @@ class Meeting {
 
   // False: a rank has ended.
   bool Hear(Guest& guest) {
-    if (guest.known) return false;  // it has no more to say
+    if (guest.known) return false;  // it sends nothing more
     const Read read = ReadMore(guest, &guest.hello, sizeof guest.hello);
     if (read == Read::kPart) return true;
     const Hello& hello = guest.hello;
@@ -119,7 +119,7 @@ class Meeting {
       if (poll(places.data(), places.size(), -1) < 0 && errno != EINTR) return false;
       for (size_t i = 0; i < guests_.size(); ++i) {
         if (places[i].revents == 0) continue;
-        if (guests_[i].got == sizeof(Message)) return false;  // it has no more to say
+        if (guests_[i].got == sizeof(Message)) return false;  // it sends nothing more
         const Read read = ReadMore(guests_[i], &messages[i], sizeof(Message));
         if (read == Read::kEnd) return false;
         complete += read == Read::kAll ? 1 : 0;
