@@ -36,8 +36,7 @@ namespace {
 using ir::Effect;
 using ir::Opcode;
 
-// Every program of GCC's has the table of its warps' stacks.
-// And that of how they run: as one thread, or lane by lane.
+// Tables of every program of GCC's, by warp: its stack, and whether it runs as one thread or lane by lane.
 constexpr std::string_view kStacks = "__nvptx_stacks", kUniform = "__nvptx_uni";
 
 std::optional<uint32_t> FindShared(const ir::Module& module, std::string_view name) {
