@@ -40,7 +40,7 @@ bool BlockCheck::IsSettled(uint32_t form) {
 }
 
 // Programs walk down from a pointer to an array's end, and count elements from 1. A number that may be an
-// address, and is near no allocation, says nothing.
+// address, and is near no allocation, means nothing.
 void BlockCheck::Written::Add(uint64_t pointer) {
   constexpr uint64_t kMaxElement = 16, kNumbers = uint64_t{1} << 32;
   bool near = false;

@@ -267,7 +267,7 @@ void BlockClock::AcquireObject(uint32_t thread, uint64_t address, uint64_t memor
   const auto tested = tested_.find(thread);
   if (tested != tested_.end() && tested->second == memory >> mbarrier::kPhaseShift) return;
   Learn(thread, object.before);
-  // Whoever knows of a copy knows of those before.
+  // A thread that knows of a copy knows of those before.
   for (auto copy = object.copies.rbegin(); copy != object.copies.rend(); ++copy) {
     if (copies_.At(*copy).IsSeenBy(thread)) break;
     copies_.See(*copy, thread, epochs_[thread], launch_->time);
