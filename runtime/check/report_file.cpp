@@ -1,8 +1,10 @@
 #include "runtime/check/report_file.h"
 
+#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "runtime/timeline/json_text.h"
 
@@ -47,14 +49,29 @@ std::string OwnJson(const std::vector<LocatedFinding>& findings) {
   return text + "\n]}\n";
 }
 
+// A path as a reference of RFC 3986.
+std::string UriOf(const std::string& path) {
+  constexpr std::string_view kPlain = "-._~/!$&'()*+,;=@";  // a colon would end a scheme
+  std::string text;
+  for (const char c : path) {
+    const bool is_plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
+    char escaped[4];
+    std::snprintf(escaped, sizeof escaped, "%%%02X", static_cast<unsigned char>(c));
+    text += is_plain ? std::string(1, c) : escaped;
+  }
+  return text;
+}
+
 // The source where the program has line numbers, else the PTX.
 std::string Location(const Place& place, uint32_t ptx_line) {
   const bool source = !place.source_file.empty();
   const std::string& file = source ? place.source_file : place.file;
   const uint32_t line = source ? place.source_line : place.line != 0 ? place.line : ptx_line;
+  // Lines are numbered from 1: a fault may have none.
   return "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":" +
-         QuotedJson(file.empty() ? "kernel.ptx" : file) +
-         "},\"region\":{\"startLine\":" + std::to_string(line) + "}}}";
+         QuotedJson(UriOf(file.empty() ? "kernel.ptx" : file)) + "}" +
+         (line == 0 ? "" : ",\"region\":{\"startLine\":" + std::to_string(line) + "}") + "}}";
 }
 
 std::string Sarif(const std::vector<LocatedFinding>& findings) {

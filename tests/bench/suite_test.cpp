@@ -1,9 +1,12 @@
 // The kernels of tools/bench/suite compute what the C++ versions compute; and the comparison finds what is
 // wrong.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <set>
 
+#include "runtime/abi/check.h"
+#include "tools/bench/suite/check_cost.h"
 #include "tools/bench/suite/report.h"
 
 using namespace ptx2cpu;
@@ -108,4 +111,17 @@ TEST_CASE("a report holds ratios, the lower roof and a chart") {
   CHECK(Json(report).find("\"share\": 0.5000") != std::string::npos);
   CHECK(Chart(report).find(">2.00</title>") != std::string::npos);
   CHECK(GeometricMean(std::vector<double>{0.5, 8}) == Approx(2));
+}
+
+TEST_CASE("what checks find must be what the table says, and nothing else") {
+  const auto named = [](std::string_view name) { return *std::ranges::find(Rows(), name, &Row::name); };
+  const auto found = [&](std::string_view name, std::vector<std::string_view> errors, uint32_t kinds) {
+    return static_cast<bool>(CheckFound(named(name), errors, kinds));
+  };
+  CHECK(found("vecadd", {}, PTX2CPU_CHECKS_RACE));
+  CHECK_FALSE(found("vecadd", {"race"}, PTX2CPU_CHECKS_RACE));
+  CHECK(found("bfs", {"race", "race"}, PTX2CPU_CHECKS_RACE));
+  CHECK_FALSE(found("bfs", {"race", "out-of-bounds"}, PTX2CPU_CHECKS_RACE));
+  CHECK_FALSE(found("bfs", {}, PTX2CPU_CHECKS_RACE));
+  CHECK(found("bfs", {}, PTX2CPU_CHECKS_MEMORY));
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/abi/check.h"
+
 namespace ptx2cpu::suite {
 
 namespace {
@@ -17,6 +19,17 @@ std::vector<double> Factors(const Report& report) {
 }
 
 }  // namespace
+
+Status CheckFound(const Row& row, std::span<const std::string_view> errors, uint32_t kinds) {
+  const auto other = std::ranges::find_if(errors, [&](std::string_view error) { return error != row.finds; });
+  if (other != errors.end())
+    return Fail(ErrorCode::kInternal,
+                fmt::format("checks find '{}' in {}, which has no such error (see above)", *other, row.name));
+  const bool is_wanted = row.finds == "race" && (kinds & PTX2CPU_CHECKS_RACE) != 0;
+  if (is_wanted && errors.empty())
+    return Fail(ErrorCode::kInternal, fmt::format("checks do not find '{}' in {}", row.finds, row.name));
+  return {};
+}
 
 std::string CheckHeader(const std::string& kinds) {
   return fmt::format("{:<20}{:>12}{:>8}{:>12}{:>8}{:>9}\n", kinds, "plain ms", "spread", "checked ms",

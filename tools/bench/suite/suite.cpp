@@ -2,12 +2,12 @@
 
 namespace ptx2cpu::suite {
 
-#define KERNEL(Name, name, family, opencl, shows) Problem Name(Size size);
+#define KERNEL(Name, name, family, opencl, finds, shows) Problem Name(Size size);
 #include "tools/bench/suite/suite.def"
 #undef KERNEL
 
 // The namespaces that openmp.cpp of each family is compiled for.
-#define KERNEL(Name, name, family, opencl, shows) void Name(const Data& data);
+#define KERNEL(Name, name, family, opencl, finds, shows) void Name(const Data& data);
 namespace native_plain {
 #include "tools/bench/suite/suite.def"
 }
@@ -31,8 +31,8 @@ namespace v3_fast {
 namespace {
 
 constexpr Row kRows[] = {
-#define KERNEL(Name, name, family, opencl, shows) \
-  {name, #family, shows, opencl, Name, {{{native_plain::Name, native_fast::Name}, V3(Name)}}},
+#define KERNEL(Name, name, family, opencl, finds, shows) \
+  {name, #family, finds, shows, opencl, Name, {{{native_plain::Name, native_fast::Name}, V3(Name)}}},
 #include "tools/bench/suite/suite.def"
 #undef KERNEL
 };

@@ -17,7 +17,7 @@ struct OpenMpBuilds {
 };
 
 struct Row {
-  std::string_view name, family, shows;
+  std::string_view name, family, finds, shows;
   bool opencl = false;
   Problem (*problem)(Size size) = nullptr;
   std::array<OpenMpBuilds, kHelds> openmp = {};  // by Held; v3 is null where the machine is no x86-64
