@@ -135,8 +135,9 @@ class Candidate {
   }
   bool by_memory() const { return through_memory_; }
   bool WaitsSeldom() const {
-    return through_memory_ ||
-           std::ranges::all_of(deciders_, [this](const ir::Inst* r) { return TakesNext(r); });
+    return through_memory_ || std::ranges::all_of(deciders_, [this](const ir::Inst* read) {
+             return TakesNext(read) || ReadsBack(read);
+           });
   }
 
  private:
@@ -224,6 +225,23 @@ class Candidate {
   bool TakesNext(const ir::Inst* read) const {
     return read->op == Opcode::kAtomic && !IsZero(read->operands[1]) &&
            (read->attrs.atomic == ir::AtomicOp::kInc || read->attrs.atomic == ir::AtomicOp::kAdd);
+  }
+
+  // What the loop has stored there, unless another thread has stored since: of those that try, one succeeds.
+  bool ReadsBack(const ir::Inst* read) const {
+    return read->op == Opcode::kLoad && std::ranges::any_of(blocks_, [&](BlockId block) {
+             return std::ranges::any_of(f_.at_block(block).insts, [&](ir::InstId id) {
+               const ir::Inst& inst = f_.at_inst(id);
+               return inst.op == Opcode::kStore && Narrow(inst.operands[0]) == Narrow(read->operands[0]);
+             });
+           });
+  }
+
+  // Each access widens its address anew.
+  ir::ValueId Narrow(ir::ValueId address) const {
+    const ir::InstId def = f_.at_value(address).def;
+    const bool widens = def.valid() && f_.at_inst(def).op == Opcode::kZext;
+    return widens ? f_.at_inst(def).operands[0] : address;
   }
 
   bool Waits(const ir::Inst& inst) const {

@@ -10,8 +10,8 @@ struct SpinLoop {
   BlockEdge back;   // the edge that starts the next trip
   ir::Position at;  // the read whose result decides about it
   // Most trips do not wait: each read that decides is at a place that trips choose (open addressing), so that
-  // it seldom is the same twice, or it is an atomic operation that takes the next number (a queue), or its
-  // result comes by way of plain memory.
+  // it seldom is the same twice, or it is an atomic operation that takes the next number (a queue), or it
+  // reads back what the loop has stored, or its result comes by way of plain memory.
   bool seldom = false;
   bool by_memory = false;  // the last of these; threads meet in each trip
 };

@@ -29,13 +29,13 @@ std::vector<WaitKernel> WaitKernels() {
   return kernels;
 }
 
-// Whether a thread can come from a compare-and-swap to it again without a boundary on its way.
-bool TriesAgainAtOnce(const ir::Function& f) {
+// Whether a thread can come from such an instruction to it again without a boundary on its way.
+bool TriesAgainAtOnce(const ir::Function& f, ir::Opcode trial) {
   const auto holds = [&](ir::BlockId block, auto&& is) {
     return std::ranges::any_of(f.at_block(block).insts, [&](ir::InstId id) { return is(f.at_inst(id).op); });
   };
   return std::ranges::any_of(ir::ReversePostOrder(f), [&](ir::BlockId from) {
-    if (!holds(from, [](ir::Opcode op) { return op == ir::Opcode::kAtomicCas; })) return false;
+    if (!holds(from, [&](ir::Opcode op) { return op == trial; })) return false;
     std::vector<bool> seen(f.blocks.size());
     std::vector<ir::BlockId> work{from};
     while (!work.empty()) {
@@ -101,8 +101,18 @@ TEST_CASE("threads that probe a table take some trips before they suspend", "[pa
          {std::pair{lowering::Tier::kAuto, "defer-waits"}, {lowering::Tier::kLanes, "insert-yields"}}) {
       const auto after = AfterTier(module, tier, pass);
       REQUIRE(after);
-      CHECK(TriesAgainAtOnce(after->functions.front()) == probes);
+      CHECK(TriesAgainAtOnce(after->functions.front(), ir::Opcode::kAtomicCas) == probes);
     }
+  }
+}
+
+TEST_CASE("threads that read back what they wrote take some trips before they suspend", "[passes]") {
+  const ir::Module module = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/waits/blocks_tagged.ir"));
+  for (const auto& [tier, pass] :
+       {std::pair{lowering::Tier::kAuto, "defer-waits"}, {lowering::Tier::kLanes, "insert-yields"}}) {
+    const auto after = AfterTier(module, tier, pass);
+    REQUIRE(after);
+    CHECK(TriesAgainAtOnce(after->functions.front(), ir::Opcode::kStore));
   }
 }
 
