@@ -48,4 +48,24 @@ std::vector<bool> FindNumbers(const ir::Function& f) {
   return any ? GreatestSolution<NeverNan>(f).Solve() : std::vector<bool>();
 }
 
+std::vector<bool> FindOnlyCompared(const ir::Function& f) {
+  std::vector<bool> only;
+  for (const ir::Inst& inst : f.insts) {
+    if (!inst.block.valid() || !IsMinMax(inst) || ir::Bits(inst.type) < 32) continue;
+    only.resize(f.values.size());
+    only[inst.results[0].index] = true;
+  }
+  if (only.empty()) return only;
+  for (const ir::Inst& inst : f.insts) {
+    if (!inst.block.valid()) continue;
+    // The sign of a NaN is in the result where signs are combined.
+    const bool compares = IsMinMax(inst) && (inst.attrs.flags & ir::kXorSign) == 0;
+    for (ir::ValueId operand : inst.operands) only[operand.index] = only[operand.index] && compares;
+    for (const ir::Edge& edge : inst.edges) {
+      for (ir::ValueId arg : edge.args) only[arg.index] = false;
+    }
+  }
+  return only;
+}
+
 }  // namespace ptx2cpu::analysis

@@ -14,4 +14,8 @@ namespace ptx2cpu::analysis {
 // Empty where the function has no minimum or maximum of floats.
 std::vector<bool> FindNumbers(const ir::Function& f);
 
+// By value: a minimum or maximum of 32 or 64 bits that only others read, to which all NaN are one. Empty as
+// above.
+std::vector<bool> FindOnlyCompared(const ir::Function& f);
+
 }  // namespace ptx2cpu::analysis

@@ -152,10 +152,18 @@ Status EmitMinMax(Site& s, bool maximum) {
   const auto never_nan = [&](size_t n) {
     return !s.e.numbers.empty() && s.e.numbers[s.inst.operands[n].index];
   };
+  // Results of these are numbers or the canonical NaN, or made so by QuietRange.
+  const auto is_quiet = [&](size_t n) {
+    const ir::InstId def = s.e.f.at_value(s.inst.operands[n]).def;
+    return def.valid() &&
+           (s.e.f.at_inst(def).op == ir::Opcode::kFMin || s.e.f.at_inst(def).op == ir::Opcode::kFMax);
+  };
   Floats floats(s);
   const ir::Type type = s.inst.type;
+  const bool any_nan = !s.e.only_compared.empty() && s.e.only_compared[s.inst.results[0].index];
   s.Return(floats.MinMax(floats.Operand(s, 0, type), floats.Operand(s, 1, type), type, maximum,
-                         s.inst.attrs.flags & ~uint32_t{ir::kFtz}, {never_nan(0), never_nan(1)}));
+                         s.inst.attrs.flags & ~uint32_t{ir::kFtz},
+                         {never_nan(0), never_nan(1), is_quiet(0), is_quiet(1), any_nan}));
   return {};
 }
 }  // namespace

@@ -1,7 +1,11 @@
-// Minimum and maximum with a number by AVX-512: VRANGE orders -0 below +0, and a mask keeps the number where
-// the other operand is NaN.
+// Minimum and maximum by AVX-512: VRANGE orders -0 below +0. With a number, a mask keeps the number where the
+// other operand is NaN. Of two operands it takes the other one where one is a NaN that does not signal, so
+// that operands that may are made quiet before.
 //
 //   max(x, number)   ->   k = x is no NaN ; r = number ; r{k} = vrange(x, number)
+//   max(x, y)        ->   r = vrange(vrange(x, x), vrange(y, y)) ; canonical where r is NaN, unless only
+//   others
+//                         read it
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -68,6 +72,29 @@ Value Floats::InRange(Value x, Value number, Type type, bool maximum) {
     parts.push_back(b.CreateIntrinsic(row.range, {}, arguments));
   }
   return llvm::concatenateVectors(b, parts);
+}
+
+// What of two operands, neither of which signals, the other one is where one is NaN.
+Value Floats::QuietRange(Value x, Value y, Type type, bool maximum) {
+  const unsigned count = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
+  const RangeRow& row = *RangeOf(type, count);
+  llvm::SmallVector<Value, 4> parts;
+  for (unsigned first = 0; first < count; first += row.lanes) {
+    Value part = PartOf(x, first, row.lanes);
+    llvm::SmallVector<Value, 6> arguments{
+        part, PartOf(y, first, row.lanes), b.getInt32(maximum ? kRangeMaximum : kRangeMinimum), part,
+        llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(8u, row.lanes)))};
+    if (row.lanes * ir::Bits(type) == 512) arguments.push_back(b.getInt32(kCurrentRounding));
+    parts.push_back(b.CreateIntrinsic(row.range, {}, arguments));
+  }
+  return llvm::concatenateVectors(b, parts);
+}
+
+Value Floats::MinMaxInRange(Value x, Value y, Type type, bool maximum, NeverNan never_nan) {
+  if (!never_nan.first_quiet) x = QuietRange(x, x, type, maximum);
+  if (!never_nan.second_quiet) y = QuietRange(y, y, type, maximum);
+  Value best = QuietRange(x, y, type, maximum);
+  return never_nan.any_nan ? best : b.CreateSelect(IsNan(best, type), CanonicalNan(best, type), best);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -341,6 +341,8 @@ Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags, 
   const bool propagates = (flags & ir::kPropagateNan) != 0, keeps_sign = (flags & ir::kXorSign) == 0;
   if (!IsHalf(type) && !propagates && keeps_sign && (never_nan.first || never_nan.second))
     return never_nan.second ? MinMaxOfNumber(x, y, type, maximum) : MinMaxOfNumber(y, x, type, maximum);
+  if (!IsHalf(type) && !propagates && keeps_sign && HasRange(x, type))
+    return MinMaxInRange(x, y, type, maximum, never_nan);
   Value best;
   if (IsHalf(type)) {
     // As integers with the magnitude of negatives complemented, floats are in order, -0 below +0.

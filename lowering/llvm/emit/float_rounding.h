@@ -9,9 +9,11 @@
 
 namespace ptx2cpu::lowering {
 
-// Which operands of a minimum or maximum are never NaN.
+// Which operands of a minimum or maximum are never NaN, or no NaN that signals; whether the result may be any
+// NaN that does not signal in place of the canonical one.
 struct NeverNan {
   bool first = false, second = false;
+  bool first_quiet = false, second_quiet = false, any_nan = false;
 };
 
 struct Floats {
@@ -72,6 +74,8 @@ struct Floats {
   Value MinMaxOfNumber(Value x, Value number, ir::Type type, bool maximum);
   bool HasRange(Value like, ir::Type type) const;
   Value InRange(Value x, Value number, ir::Type type, bool maximum);
+  Value QuietRange(Value x, Value y, ir::Type type, bool maximum);
+  Value MinMaxInRange(Value x, Value y, ir::Type type, bool maximum, NeverNan never_nan);
   Value RoundingService(const char* name, const std::vector<Value>& arguments, ir::Rounding mode);
   Value ZeroSumDown(Value sum, Value a, Value b, ir::Type type);
   Value OddF32(Value rounded, Value error);

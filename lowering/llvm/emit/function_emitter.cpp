@@ -54,6 +54,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       slots_of_turn(f.is_kernel ? analysis::FindSlotsOfTurn(f) : analysis::SlotsOfTurn()),
       streaming_stores(analysis::FindStreamingStores(f)),
       numbers(analysis::FindNumbers(f)),
+      only_compared(analysis::FindOnlyCompared(f)),
       exponents(analysis::FindLeastExponents(f)),
       lane_words(f),
       lanes_missing(f.has_early_exit),

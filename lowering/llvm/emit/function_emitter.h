@@ -42,7 +42,8 @@ struct FunctionEmitter {
   const analysis::EarlyExits exits;
   const analysis::SlotsOfTurn slots_of_turn;
   const std::vector<bool> streaming_stores;
-  const std::vector<bool> numbers;       // analysis/lanes/numbers.h
+  const std::vector<bool> numbers;  // analysis/lanes/numbers.h, and what only minima and maxima read
+  const std::vector<bool> only_compared;
   const std::vector<int16_t> exponents;  // analysis/lanes/exponents.h
   analysis::LaneWords lane_words;
   unsigned permutations = 0;                      // that shuffles have become
