@@ -69,6 +69,59 @@ std::vector<float> Run(const std::string& text, const lowering::JitOptions& opti
   return out;
 }
 
+// Each thread adds up a row of its own, of `n` floats, in its word of memory.
+const std::string kOwnRows = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+.reqntid 128
+{
+  .reg .pred %p; .reg .b32 %i, %n, %k; .reg .f32 %s, %x; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  mul.lo.u32 %i, %i, %n;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %in, %in, %at;
+  mov.f32 %s, 0f00000000;
+  mov.u32 %k, 0;
+LOOP:
+  ld.global.f32 %x, [%in];
+  add.f32 %s, %s, %x;
+  st.global.f32 [%out], %s;
+  add.s64 %in, %in, 4;
+  add.u32 %k, %k, 1;
+  setp.lt.u32 %p, %k, %n;
+  @%p bra LOOP;
+  ret;
+}
+)";
+
+// out[i] = in[i % n + (i / n) * m], where rows of n may be shorter than a vector.
+const std::string kRowsOfData = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn, .param .u32 pm)
+.reqntid 128
+{
+  .reg .b32 %i, %n, %m, %q, %r; .reg .f32 %x; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  ld.param.u32 %m, [pm];
+  mov.u32 %i, %tid.x;
+  div.s32 %q, %i, %n;
+  rem.s32 %r, %i, %n;
+  mad.lo.s32 %r, %q, %m, %r;
+  mul.wide.s32 %at, %r, 4;
+  add.s64 %in, %in, %at;
+  ld.global.f32 %x, [%in];
+  mul.wide.s32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  st.global.f32 [%out], %x;
+  ret;
+}
+)";
+
 }  // namespace
 
 TEST_CASE("vectors hold as many lanes as loops keep values for, in rows of known length", "[width]") {
@@ -155,4 +208,12 @@ TEST_CASE("what updates memory lane by lane takes four registers of lanes where 
     CHECK(Count(known, Options(target)) == expected);
     CHECK(Count(Counters(""), Options(target)) == expected);
   }
+}
+
+TEST_CASE("vectors are as short as the lines of rows that one set of a cache holds", "[width]") {
+  CHECK(WidthOf(kOwnRows, "x86-64-v4") == 8);
+}
+
+TEST_CASE("vectors take two registers where places are divided into rows of the data", "[width]") {
+  CHECK(WidthOf(kRowsOfData, "x86-64-v4") == 32);
 }

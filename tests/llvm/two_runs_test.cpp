@@ -357,6 +357,40 @@ TEST_CASE("rows of planes that threads in one line fill are runs with gaps", "[r
   }
 }
 
+TEST_CASE("what threads of a row share is loaded once for each row", "[runs]") {
+  for (const std::string type : {"s32", "u32"}) {
+    // A word, two words of a record and a byte of each row.
+    const std::string ptx = Kernel("  div." + type + " %r3, %i, %a;\n  rem." + type + R"( %r4, %r3, %b;
+  mul.wide.s32 %d0, %r4, 4;
+  add.s64 %d1, %in, %d0;
+  ld.global.u32 %r5, [%d1];
+  mul.wide.s32 %d2, %r3, 8;
+  add.s64 %d3, %in, %d2;
+  ld.global.v2.u32 {%r6, %r7}, [%d3];
+  cvt.s64.s32 %d4, %r4;
+  add.s64 %d5, %in, %d4;
+  ld.global.u8 %r8, [%d5];
+  add.u32 %r5, %r5, %r6;
+  mad.lo.u32 %r5, %r7, 3, %r5;
+  mad.lo.u32 %r5, %r8, 5, %r5;
+  mul.wide.s32 %d6, %i, 4;
+  add.s64 %d7, %out, %d6;
+  st.global.u32 [%d7], %r5;
+)");
+    Check(ptx, {{2, 64, 20, 7}, {1, 128, 32, 5}, {3, 32, 13, 1}, {1, 96, 5, 3}, {1, 64, 70, 2}, {1, 8, 1, 1}},
+          [](const Launch& launch, const Words& in, Words& out) {
+            const auto* bytes = reinterpret_cast<const uint8_t*>(in.data());
+            for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
+              const uint32_t row = i / launch.a, rest = row % launch.b;
+              out[i] = in[rest] + in[2 * row] + 3 * in[2 * row + 1] + 5 * bytes[rest];
+            }
+          });
+    const lowering::LaneReport::Loop loop = ReportOf(ptx);
+    CHECK(loop.loads.tested == 3);
+    CHECK(loop.loads.gathers == 0);
+  }
+}
+
 TEST_CASE("quotients of sequences that wrap around are those of each lane", "[runs][long]") {
   for (const std::string type : {"s32", "u32"}) {
     const std::string ptx = Kernel("  add.s32 %r3, %i, %b;\n  div." + type + " %r4, %r3, %a;\n  rem." + type +

@@ -3,8 +3,9 @@
 // Vectors are ours where the estimate of lane_cost.h prefers that: LLVM's loop vectoriser considers a
 // thread's own loop, in which accesses are mostly far apart, and makes nothing of rows with masks or atomics.
 //
-// With masks of every kind (AVX-512) a row's last step is the same code under a mask. Elsewhere steps are
-// whole, and the threads of what is left run one by one.
+// With masks of every kind (AVX-512) a row's last step is the same code under a mask; where short code begins
+// with a test of bounds (`if (x < n)`), steps within these are code without masks. Elsewhere steps are whole,
+// and the threads of what is left run one by one.
 #include "lowering/llvm/emit/time.h"
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/kernel/loops.h"
@@ -76,8 +77,9 @@ Status LoopEmitter::StepOfRow(const ir::Inst& inst, const LaneStep& row_step, Va
   if (e.step->times) BeginThread(e, *e.step->times);
   const uint32_t row = e.f.required_threads[0];
   const bool always_whole = live == nullptr && row != 0 && row % plan.width == 0;
-  if (always_whole && plan.masks_steps) return LaneVectors(e, plan).Run(nullptr);
-  if (plan.masks_steps) return MaskedStepOfRow(plan, rest, live);
+  const bool parts = plan.masks_steps && LaneVectors(e, plan).PaysToPart();
+  if (always_whole && plan.masks_steps && !parts) return LaneVectors(e, plan).Run(nullptr);
+  if (plan.masks_steps && !parts) return MaskedStepOfRow(plan, rest, live);
   llvm::BasicBlock *whole = e.body.NewBlock("whole_step"), *part = e.body.NewBlock("part_of_step"),
                    *after = e.body.NewBlock("after_step");
   Value is_whole = b.CreateICmpUGE(rest, b.getInt32(plan.width));
@@ -88,9 +90,13 @@ Status LoopEmitter::StepOfRow(const ir::Inst& inst, const LaneStep& row_step, Va
   TRY_STATUS(LaneVectors(e, plan).Run(nullptr, part));
   b.CreateBr(after);
   b.SetInsertPoint(part);
-  Value end = b.CreateAdd(first, b.getInt32(plan.width), "", true, true);
-  TRY_STATUS(
-      ThreadsOneByOne(inst, row_step, first, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, width, end)));
+  if (plan.masks_steps) {
+    TRY_STATUS(MaskedStepOfRow(plan, rest, live));
+  } else {
+    Value end = b.CreateAdd(first, b.getInt32(plan.width), "", true, true);
+    TRY_STATUS(
+        ThreadsOneByOne(inst, row_step, first, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, width, end)));
+  }
   b.CreateBr(after);
   b.SetInsertPoint(after);
   return {};

@@ -33,10 +33,6 @@ constexpr double kGatheredLane = 0.7, kScalarGatheredLane = 2, kTexturedLane = 4
                  kDividedLane = 5, kProductForDivision = 6, kCombined = 8;
 constexpr double kCodeOfGather = 3, kCodeOfTurn = 4;
 
-bool IsDivision(Opcode op) {
-  return op == Opcode::kDivS || op == Opcode::kDivU || op == Opcode::kRemS || op == Opcode::kRemU;
-}
-
 bool IsAtomic(Opcode op) { return op == Opcode::kAtomic || op == Opcode::kAtomicCas; }
 
 class Costs {
@@ -181,6 +177,8 @@ class Costs {
         return count;
       case LaneForm::kVector:
         return count * PartsOf(inst.type) * (count > 1 ? 2 : 1);
+      case LaneForm::kUniformIfSeen:
+        return 2 * count + 2;
       case LaneForm::kVectorIfSeen:
         return count * PartsOf(inst.type) * (count > 1 ? 2 : 1) + PartsOf(Type::kI64) + 2;
       case LaneForm::kStrided:

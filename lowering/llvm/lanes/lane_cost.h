@@ -8,6 +8,11 @@
 
 namespace ptx2cpu::lowering {
 
+constexpr bool IsDivision(ir::Opcode op) {
+  return op == ir::Opcode::kDivS || op == ir::Opcode::kDivU || op == ir::Opcode::kRemS ||
+         op == ir::Opcode::kRemU;
+}
+
 struct LaneCost {
   double one_by_one = 0;    // operations of a loop over `width` lanes
   double together = 0;      // the same as vectors

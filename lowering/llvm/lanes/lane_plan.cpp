@@ -93,6 +93,7 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   const size_t count = Count(inst);
   if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || count > 4) return LaneForm::kEachLane;
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
+  if (address.affine() && address.stride == 0 && inst.op == Opcode::kLoad) return LaneForm::kUniformIfSeen;
   if (IsShortStride(e, address, inst)) return LaneForm::kStrided;
   if (IsInGroups(e, region, inst)) return LaneForm::kInGroups;
   const bool is_gathered = bits >= 32 || (inst.op == Opcode::kLoad && IsGathered(inst));

@@ -38,13 +38,15 @@ std::optional<LaneRegion> RegionOfRow(const FunctionEmitter& e, ir::BlockId entr
 
 // What an instruction of the region becomes. All decisions about memory are made here.
 enum class LaneForm : uint8_t {
-  kUniform,       // once: a load's value is broadcast, of a store the last lane's value remains
-  kVector,        // one vector operation; an access of consecutive elements; one atomic for all lanes
-  kVectorIfSeen,  // the same where the addresses turn out to be consecutive at run time
-  kStrided,       // elements with gaps between them, or downward: a run of memory that a shuffle divides
-  kInGroups,      // a few accesses, each of some lanes' elements, where that is seen at run time
-  kGather,        // an access of each lane's own address
-  kEachLane,      // lane by lane
+  kUniform,        // once: a load's value is broadcast, of a store the last lane's value remains
+  kVector,         // one vector operation; an access of consecutive elements; one atomic for all lanes
+  kUniformIfSeen,  // a load: the same where all lanes' addresses turn out to be one, or two of which each has
+                   // a row
+  kVectorIfSeen,   // the same where the addresses turn out to be consecutive at run time
+  kStrided,        // elements with gaps between them, or downward: a run of memory that a shuffle divides
+  kInGroups,       // a few accesses, each of some lanes' elements, where that is seen at run time
+  kGather,         // an access of each lane's own address
+  kEachLane,       // lane by lane
 };
 // What the lanes that come to it do once, whatever their operands.
 constexpr bool IsOnceForAll(ir::Opcode op) {

@@ -36,6 +36,8 @@ class LaneVectors {
   // `live` (<W x i1>): the lanes that enter, at least one; null: all. `mixed`: where a step whose lanes part
   // at the bounds of the data may go, before it has had any effect, to be run otherwise; null: nowhere.
   Status Run(llvm::Value* live, llvm::BasicBlock* mixed = nullptr);
+  // Whether steps whose lanes part at a bound would go there, in code that is short enough to exist twice.
+  bool PaysToPart() const;
 
  private:
   struct Mask {
@@ -73,6 +75,7 @@ class LaneVectors {
   void TurnRuns(const TwoRuns& phis, const TwoRuns& turning);
   void Turn(const LaneRegion::Item& item, const std::vector<LoopPhis>& phis);
   Status EmitLoopBody(const LaneRegion::Item& item, const LoopState& state);
+  bool NeedsMasksAnyway() const;
   bool PaysToVersion(const LaneRegion::Item& item, const Mask& mask) const;
   bool IsOfVector(ir::InstId access) const;  // to memory that is not the same for all lanes
   bool EndsTrips(uint32_t loop, ir::BlockId block) const;
@@ -114,6 +117,10 @@ class LaneVectors {
   static constexpr int kMaxDepthOfBound = 4;
   bool IsBound(ir::ValueId condition, int depth) const;
   bool PartsAtBound(const ir::Inst& inst, const Mask& mask) const;
+  struct Sides {
+    llvm::Value *all, *none;
+  };
+  std::optional<Sides> SidesOf(ir::ValueId condition, int depth);
   llvm::Value* AllOrNone(ir::ValueId id, llvm::Value* condition);
   llvm::Value* AnyOf(const Mask& mask);
   llvm::Value* AllOf(const Mask& mask);
@@ -221,6 +228,7 @@ class LaneVectors {
   Elements elements_ = {};
   void NoteElements(const ir::Inst& load, llvm::Value* whole);
   llvm::Value* InOrderOfMemory(const ir::Inst& store);  // null: its records are not computed as a whole
+  Status LoadOnce(const ir::Inst& inst, const Mask& mask);
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.
   struct Stretch {

@@ -8,6 +8,7 @@
 
 #include "analysis/lanes/load_rows.h"
 #include "lowering/llvm/lanes/counters.h"
+#include "lowering/llvm/lanes/lane_cost.h"
 
 namespace ptx2cpu::lowering {
 
@@ -17,6 +18,7 @@ using ir::ValueId;
 
 namespace {
 
+constexpr int64_t kMaxBytesOfTrip = 32;  // of an element's row: half a line
 constexpr unsigned kMaxWidth = analysis::LaneRegionOptions::kMaxVector;
 struct RegionFacts {
   size_t words = 0, longs = 0;  // operations of floats of 32 and 64 bits
@@ -26,7 +28,9 @@ struct RegionFacts {
   bool parts = false;           // ... and some memory otherwise
   bool apart = false;           // ... by an address of each lane, or something is done lane by lane
   bool updates = false;         // words that atomics of each lane combine with
-  bool in_rows = false;         // each lane reads a row of its own, from trip to trip of a loop
+  bool steps = false;           // places are divided into rows and columns
+  bool in_rows = false;         // each lane reads a row of its own, from trip to trip of a loop,
+  bool in_rows_one = false;     // ... an element at a time
   bool has_loops = false;
   bool divides = false;   // some lanes come to a loop, others do not
   bool in_words = false;  // lanes are bits of a word of 32
@@ -120,20 +124,24 @@ class Finder {
     facts_.parts |= form != LaneForm::kVector && form != LaneForm::kUniform;
     facts_.apart |= form == LaneForm::kGather || form == LaneForm::kEachLane;
     facts_.updates |= inst.op == Opcode::kAtomic && form == LaneForm::kEachLane;
+    facts_.steps |= IsDivision(inst.op) && ShapeIn(e_, r_, inst.operands[0]).affine();
     const bool one_run =
         form == LaneForm::kVector || form == LaneForm::kStrided || form == LaneForm::kUniform;
-    facts_.in_rows |= inst.op == Opcode::kLoad && far && !one_run && WalksOwnRow(inst);
+    if (inst.op == Opcode::kLoad && far && !one_run && WalksOwnRow(inst, form))
+      (inst.results.size() == 1 ? facts_.in_rows_one : facts_.in_rows) = true;
   }
 
-  // Several elements at once, of which a trip reads the next ones.
-  bool WalksOwnRow(const ir::Inst& load) const {
-    if (load.results.size() == 1) return false;
+  // Elements of a line, of which a trip reads the next ones; one at a time where its place is computed.
+  bool WalksOwnRow(const ir::Inst& load, LaneForm form) const {
+    const bool is_one = load.results.size() == 1;
+    if (is_one && form != LaneForm::kVectorIfSeen) return false;
     const auto counter = CounterIn(f_, load.operands[0], kDepth);
     if (!counter || !counter->param || !counter->factors.empty()) return false;
     const ir::Inst* step = DefinitionOf(f_, counter->step);
-    return step != nullptr && step->op == Opcode::kConst &&
-           static_cast<int64_t>(step->attrs.bits) * counter->factor ==
-               ir::Bytes(load.type) * static_cast<int64_t>(load.results.size());
+    if (step == nullptr || step->op != Opcode::kConst) return false;
+    const int64_t bytes = static_cast<int64_t>(step->attrs.bits) * counter->factor;
+    return is_one ? bytes > 0 && bytes <= kMaxBytesOfTrip
+                  : bytes == ir::Bytes(load.type) * static_cast<int64_t>(load.results.size());
   }
 
   const FunctionEmitter& e_;
@@ -234,6 +242,7 @@ class KeptBytes {
 //   processor looks ahead. Registers of half the size take four wherever they hold what loops keep, but not
 //   where masks are missing, since more threads would run one by one wherever some part, nor where some lanes
 //   take a loop that others do not.
+//   Where places are divided into rows of data, longer vectors hold more than two of these (two_runs.cpp).
 // - A warp's lanes where values would not fit by far if they took one register: they are on the stack then,
 //   and more lanes share what is the same for all of them.
 // (Four gain in loops of integer hashes too, and double the time of compiling.)
@@ -241,7 +250,8 @@ unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts, bool
   const unsigned all = RegistersOf(traits);
   const bool fits =
       facts.computed <= (facts.has_loops ? kMaxComputed : kMaxStraight) && facts.kept * 4 <= all;
-  if (in_rows && fits && (traits.has_avx512 ? facts.walks && !facts.parts : !facts.apart && !facts.divides))
+  if (in_rows && fits && !facts.steps &&
+      (traits.has_avx512 ? facts.walks && !facts.parts : !facts.apart && !facts.divides))
     return 4;
   // What is done lane by lane gains nothing by vectors; what leads there is done less often.
   if (in_rows && fits && traits.has_avx512 && facts.walks && facts.updates) return 4;
@@ -250,38 +260,11 @@ unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts, bool
   return facts.kept * 2 <= all ? 2 : 1;
 }
 
-}  // namespace
-
-unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row) {
-  const TargetTraits& traits = e.m.traits;
-  const RegionFacts facts = Finder(e, region).Run();
-  const bool of_warp = e.step->level == ir::Level::kWarp;
-  unsigned most = facts.in_words || of_warp ? kWarpSize : kMaxWidth;
-  if (e.m.lane_width != 0) return std::min(e.m.lane_width, most);
-  if (facts.in_rows) most = std::min(most, kMaxRows);
-  // Parts of what the warp's own code computes come from memory: more than a loop pays for.
-  if (of_warp && region.levels.size() == 1) return kWarpSize;
-  const unsigned bytes = facts.longs > facts.words ? 8 : 4;
-  auto width_of = [&](bool in_rows) {
-    return std::clamp(traits.vector_bytes / bytes * RegistersFor(traits, facts, in_rows), 4u, most);
-  };
-  unsigned width = width_of(!of_warp && row != 0);
-  if (row != 0 && row % width != 0) width = width_of(false);
-  // Steps that the row does not fill are masked, or run lane by lane.
-  const bool fills = row == 0 || row % width == 0;
-  if (fills || (traits.has_avx512 && row >= width)) return width;
-  while (width > 4 && row % width != 0) width /= 2;
-  return width;
-}
-
-namespace {
-
 // The block that a wide step is for: the region's one loop, or what loads the rows of a block (load_rows.h).
 std::optional<BlockId> WideBlock(const FunctionEmitter& e, const LaneRegion& region) {
   if (region.levels.size() == 2) {
-    const LaneRegion::Level& loop = region.levels[1];
-    if (loop.items.size() != 1) return std::nullopt;
-    return loop.items[0].block;
+    const std::vector<LaneRegion::Item>& items = region.levels[1].items;
+    return items.size() == 1 ? std::optional(items[0].block) : std::nullopt;
   }
   const uint32_t* threads = e.f.required_threads;
   for (BlockId block : region.blocks) {
@@ -351,6 +334,28 @@ bool GoesFar(const FunctionEmitter& e, const LaneRegion& region, BlockId loop) {
 }
 
 }  // namespace
+
+unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row) {
+  const TargetTraits& traits = e.m.traits;
+  const RegionFacts facts = Finder(e, region).Run();
+  const bool of_warp = e.step->level == ir::Level::kWarp;
+  unsigned most = facts.in_words || of_warp ? kWarpSize : kMaxWidth;
+  if (e.m.lane_width != 0) return std::min(e.m.lane_width, most);
+  // Chains through tables that lanes read elsewhere overlap in more lanes.
+  if (facts.in_rows || (facts.in_rows_one && !facts.apart)) most = std::min(most, kMaxRows);
+  // Parts of what the warp's own code computes come from memory: more than a loop pays for.
+  if (of_warp && region.levels.size() == 1) return kWarpSize;
+  const unsigned bytes = facts.longs > facts.words ? 8 : 4;
+  auto width_of = [&](bool in_rows) {
+    return std::clamp(traits.vector_bytes / bytes * RegistersFor(traits, facts, in_rows), 4u, most);
+  };
+  unsigned width = width_of(!of_warp && row != 0);
+  if (row % width != 0) width = width_of(false);
+  // Steps that the row does not fill are masked, or run lane by lane.
+  if (row % width == 0 || (traits.has_avx512 && row >= width)) return width;
+  while (width > 4 && row % width != 0) width /= 2;
+  return width;
+}
 
 unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row) {
   if (region.levels.size() > 2 || e.m.lane_width != 0 || e.lanes_missing) return 0;

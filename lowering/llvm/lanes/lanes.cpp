@@ -16,6 +16,7 @@ using Value = llvm::Value*;
 
 namespace {
 constexpr size_t kCheapInstructions = 12;  // that many run faster than they are jumped over
+constexpr size_t kMaxParted = 250;         // of a region that is emitted twice
 
 bool IsTrue(Value condition) {
   auto* constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(condition);
@@ -341,6 +342,41 @@ bool LaneVectors::PartsAtBound(const ir::Inst& inst, const Mask& mask) const {
   return mixed_ != nullptr && !has_effects_ && inst.block != bounded_ && IsAll(mask) &&
          region_.level_of[inst.block.index] == mixed_level_ &&
          !ShapeIn(e, region_, inst.operands[0]).uniform() && IsBound(inst.operands[0], kMaxDepthOfBound);
+}
+
+// Masks cost little beside accesses of each lane's own address, and in loops that lanes leave apart, where
+// there are masks anyway.
+bool LaneVectors::NeedsMasksAnyway() const {
+  const auto leaves_apart = [](const LaneRegion::Level& level) { return !level.leaves_together; };
+  if (std::ranges::any_of(region_.levels, leaves_apart)) return true;
+  return std::ranges::any_of(region_.blocks, [&](BlockId block) {
+    return std::ranges::any_of(f.at_block(block).insts, [&](ir::InstId id) {
+      const ir::Inst& inst = f.at_inst(id);
+      if (inst.op != Opcode::kLoad && inst.op != Opcode::kStore) return false;
+      const LaneForm form = FormOf(e, region_, inst);
+      return form == LaneForm::kVectorIfSeen || form == LaneForm::kGather;
+    });
+  });
+}
+
+// The first branch that parts lanes, if nothing has an effect before it. Code for blocks of any shape is
+// emitted once: it is the one that must be there soon.
+bool LaneVectors::PaysToPart() const {
+  size_t instructions = 0;
+  for (BlockId block : region_.blocks) instructions += f.at_block(block).insts.size();
+  if (f.required_threads[0] == 0 || instructions > kMaxParted || NeedsMasksAnyway()) return false;
+  for (const LaneRegion::Item& item : region_.levels[0].items) {
+    for (ir::InstId id : f.at_block(item.block).insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      const ir::Effect effect = ir::Info(inst.op).effect;
+      if (inst.op == Opcode::kCondBr && !ShapeIn(e, region_, inst.operands[0]).uniform())
+        return IsBound(inst.operands[0], kMaxDepthOfBound);
+      const bool stays = effect == ir::Effect::kPure || effect == ir::Effect::kReads ||
+                         inst.op == Opcode::kBr || inst.op == Opcode::kCondBr;
+      if (!stays) return false;
+    }
+  }
+  return false;
 }
 
 void LaneVectors::EmitExit(const Mask& mask) {

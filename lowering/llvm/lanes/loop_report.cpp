@@ -31,6 +31,7 @@ uint32_t& CountOf(LaneReport::Counts& counts, LaneForm form) {
       return counts.uniform;
     case LaneForm::kVector:
       return counts.consecutive;
+    case LaneForm::kUniformIfSeen:
     case LaneForm::kVectorIfSeen:
     case LaneForm::kInGroups:
       return counts.tested;

@@ -156,7 +156,17 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
         address.runs.holds, [&] { return LoadRuns(inst, address.runs, mask); }, apart, inst.results);
   };
   if (form == LaneForm::kStrided) return Choose(address.holds, strided, otherwise, inst.results);
+  auto once = [&] { return LoadOnce(inst, mask); };
+  if (form == LaneForm::kUniformIfSeen) return Choose(address.holds, once, otherwise, inst.results);
   return Choose(address.holds, together, otherwise, inst.results);
+}
+
+// Of the address that all lanes have. Some lane is active where code with loads runs.
+Status LaneVectors::LoadOnce(const ir::Inst& inst, const Mask& mask) {
+  NoteMisaligned(inst, mask, true);
+  TRY_STATUS(EmitScalar(inst));
+  for (ValueId result : inst.results) e.values.Set(result, Vector(e.values.Get(result)));
+  return {};
 }
 
 void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before) {

@@ -246,9 +246,8 @@ Status LaneVectors::EmitDivided(const ir::Inst& inst) {
 bool LaneVectors::LoadsInRuns(const ir::Inst& load, const TwoRuns& runs) const {
   const int64_t apart = ShapeOf(load.operands[0]).stride;
   if (!e.m.traits.has_avx512 && FormOf(e, region_, load) == LaneForm::kStrided) return false;
-  return runs.second != nullptr && HasMasksFor(load) && std::ranges::all_of(runs.stride, [&](int64_t stride) {
-           return stride == apart || (stride == 0 && load.results.size() == 1);
-         });
+  return runs.second != nullptr && HasMasksFor(load) &&
+         std::ranges::all_of(runs.stride, [&](int64_t stride) { return stride == apart || stride == 0; });
 }
 
 bool LaneVectors::StoresInRuns(const ir::Inst& store, const TwoRuns& runs) const {
@@ -291,7 +290,7 @@ Status LaneVectors::LoadRuns(const ir::Inst& load, const TwoRuns& runs, const Ma
       NoteMisaligned(load, lanes, false);
       of_run.Set(address, {runs.first[k], nullptr, nullptr});
       TRY_STATUS(EmitScalar(load));
-      e.values.Set(load.results[0], Vector(e.values.Get(load.results[0])));
+      for (ValueId result : load.results) e.values.Set(result, Vector(e.values.Get(result)));
       return {};
     };
     auto side_by_side = [&]() -> Status {

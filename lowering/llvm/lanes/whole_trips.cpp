@@ -163,21 +163,41 @@ void LaneVectors::RestoreSequences(const LaneRegion::Item& item, LoopState& stat
   }
 }
 
+// Whether a condition is true for all lanes, and whether for none, where both are seen without a vector:
+// bounds, and what is made of them. Of conditions that hold for some lanes each neither may be said.
+std::optional<LaneVectors::Sides> LaneVectors::SidesOf(ValueId condition, int depth) {
+  if (ShapeIn(e, region_, condition).uniform()) {
+    Value known = e.values.Get(condition);
+    return Sides{known, b.CreateNot(known)};
+  }
+  const ir::InstId def = f.at_value(condition).def;
+  if (!def.valid() || depth == 0) return std::nullopt;
+  const ir::Inst& inst = f.at_inst(def);
+  if (inst.op == Opcode::kAnd || inst.op == Opcode::kOr) {
+    const std::optional<Sides> first = SidesOf(inst.operands[0], depth - 1);
+    const std::optional<Sides> second = first ? SidesOf(inst.operands[1], depth - 1) : std::nullopt;
+    if (!second) return std::nullopt;
+    if (inst.op == Opcode::kAnd)
+      return Sides{b.CreateAnd(first->all, second->all), b.CreateOr(first->none, second->none)};
+    return Sides{b.CreateOr(first->all, second->all), b.CreateAnd(first->none, second->none)};
+  }
+  const std::optional<Bound> bound = BoundOf(condition, true);
+  if (!bound) return std::nullopt;
+  return Sides{AllWithin(*bound), AllWithin(*BoundOf(condition, false))};
+}
+
 // The condition as one bit; steps in which it is true for some lanes only leave.
 Value LaneVectors::AllOrNone(ValueId id, Value condition) {
-  Value all, none;
-  if (const std::optional<Bound> bound = BoundOf(id, true)) {
-    all = AllWithin(*bound);
-    none = AllWithin(*BoundOf(id, false));
-  } else {
+  std::optional<Sides> sides = SidesOf(id, kMaxDepthOfBound);
+  if (!sides) {
     Value bits = Bits({condition});
-    all = b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType()));
-    none = b.CreateICmpEQ(bits, Literal(bits, 0));
+    sides = Sides{b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType())),
+                  b.CreateICmpEQ(bits, Literal(bits, 0))};
   }
   llvm::BasicBlock* together = e.body.NewBlock("together");
-  b.CreateCondBr(b.CreateOr(all, none), together, mixed_);
+  b.CreateCondBr(b.CreateOr(sides->all, sides->none), together, mixed_);
   b.SetInsertPoint(together);
-  return all;
+  return sides->all;
 }
 
 // -- the loop --
