@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/lanes/lane_region.h"
+
 namespace ptx2cpu::analysis {
 
 namespace {
@@ -182,6 +184,39 @@ bool JoinsBlocks(const ir::Function& f) {
   // A row of one thread counts as uniform in all analyses.
   return f.is_kernel && f.is_flat && f.resumes == ir::Resumes::kNever && f.required_threads[0] > 1 &&
          f.local_bytes == 0 && Finder(f).Run();
+}
+
+namespace {
+
+constexpr int64_t kMaxBytesApart = 16;
+
+// By its threads as a row, in which the same code may run in a loop of each thread.
+bool AccessesAreBeside(const ir::Function& f, const LaneRegion& region) {
+  for (ir::BlockId block : region.blocks) {
+    for (ir::InstId id : f.at_block(block).insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      if (inst.op != Opcode::kLoad && inst.op != Opcode::kStore) continue;
+      const ThreadShape& address = region.shapes[inst.operands[0].index];
+      const bool beside =
+          address.affine() && address.stride >= -kMaxBytesApart && address.stride <= kMaxBytesApart;
+      if (!address.uniform() && !beside) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool WalksAlongRows(const ir::Function& f) {
+  if (f.has_early_exit || !f.slots.empty()) return false;
+  const LaneRegionOptions options{.threads = LaneRegionOptions::Threads::kRow,
+                                  .varies_outside = [](ValueId) { return false; }};
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    if (f.blocks[b].removed || f.terminator({b}).op != Opcode::kForLanes) continue;
+    const std::optional<LaneRegion> region = FindLaneRegion(f, f.terminator({b}).edges[0].to, options);
+    if (!region || !AccessesAreBeside(f, *region)) return false;
+  }
+  return true;
 }
 
 }  // namespace ptx2cpu::analysis

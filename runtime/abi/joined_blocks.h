@@ -14,9 +14,16 @@
 
 #define PTX2CPU_KERNEL_JOINS_BLOCKS 32u /* of ptx2cpu_kernel.flags */
 
-/* How many blocks of so many threads may run as one: at most those of the largest block. */
+/* Beside it: rows may be as long as memory is walked along. The code keeps nothing of its threads in memory
+ * and reads no live masks. */
+#define PTX2CPU_KERNEL_JOINS_LONG_ROWS 256u
+#define PTX2CPU_MAX_JOINED_THREADS 8192u
+
+/* How many blocks of so many threads may run as one: at most those of the largest block, or of long rows. */
 static inline uint32_t ptx2cpu_max_joined_blocks(uint32_t flags, uint32_t threads) {
-  return (flags & PTX2CPU_KERNEL_JOINS_BLOCKS) == 0 ? 1 : PTX2CPU_MAX_THREADS_PER_BLOCK / threads;
+  if ((flags & PTX2CPU_KERNEL_JOINS_BLOCKS) == 0) return 1;
+  if ((flags & PTX2CPU_KERNEL_JOINS_LONG_ROWS) != 0) return PTX2CPU_MAX_JOINED_THREADS / threads;
+  return PTX2CPU_MAX_THREADS_PER_BLOCK / threads;
 }
 
 #endif

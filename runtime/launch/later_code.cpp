@@ -52,7 +52,7 @@ bool AreAligned(const ptx2cpu_kernel& kernel, const std::byte* parameters) {
 bool MayReplace(const ptx2cpu_kernel& kernel, const ptx2cpu_kernel& later, const std::byte* parameters) {
   // Code that can join blocks runs them one by one too, for a launch that began so.
   ptx2cpu_kernel first = kernel;
-  first.flags |= later.flags & PTX2CPU_KERNEL_JOINS_BLOCKS;
+  first.flags |= later.flags & (PTX2CPU_KERNEL_JOINS_BLOCKS | PTX2CPU_KERNEL_JOINS_LONG_ROWS);
   return true
 #define KERNEL_FIELD(kind, name, meaning) &&same::kind(first.name, later.name)
 #include "runtime/abi/kernel_fields.def"

@@ -184,7 +184,8 @@ bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& aren
   block.cluster_nctarank = cluster.x * cluster.y * cluster.z;
   block.cluster_is_explicit = block.cluster_nctarank > 1 || kernel.required_cluster[0] != 0;
   if (cooperative_) block.grid_workspace = grid_workspace_;
-  InitialiseLiveMasks(block);
+  // Longer rows are those of code that reads no masks (runtime/abi/joined_blocks.h).
+  if (block.thread_count <= kMaxThreads) InitialiseLiveMasks(block);
   return true;
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 static_assert((PTX2CPU_KERNEL_HAS_EARLY_EXIT ^ PTX2CPU_KERNEL_RESUMES_BLOCKS ^ PTX2CPU_KERNEL_DEFERS_ATOMICS ^
                PTX2CPU_KERNEL_HAS_TENSOR_MEMORY ^ PTX2CPU_KERNEL_LOGS_ATOMICS ^ PTX2CPU_KERNEL_JOINS_BLOCKS ^
-               PTX2CPU_KERNEL_ORDER_MATTERS) == 127,
+               PTX2CPU_KERNEL_JOINS_LONG_ROWS ^ PTX2CPU_KERNEL_ORDER_MATTERS) == 383,
               "each flag of kernels is a bit of its own");
 
 template <typename Word, typename Combine>

@@ -19,7 +19,8 @@ const std::string kPlace = "mad.lo.s32 %x, %cx, %nx, %tx;";
 
 // For a thread at x, y below n: out[y * n + x] = the sum of in at its neighbours and of `value`, in as many
 // rounds as the kernel is asked for.
-std::string Kernel(const std::string& required, const std::string& place, const std::string& value = "") {
+std::string Kernel(const std::string& required, const std::string& place, const std::string& value = "",
+                   const std::string& bounds = "setp.ge.s32 %p0, %x, %n;") {
   return kHead +
          ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn, .param .u32 prounds)\n" +
          required + R"({
@@ -38,7 +39,8 @@ std::string Kernel(const std::string& required, const std::string& place, const 
   mov.u32 %a1, %ntid.y;
   mov.u32 %a2, %tid.y;
   mad.lo.s32 %y, %a0, %a1, %a2;
-  setp.ge.s32 %p0, %x, %n;
+  )" + bounds +
+         R"(
   @%p0 bra DONE;
   mad.lo.s32 %i, %y, %n, %x;
   mul.wide.s32 %at, %i, 4;
@@ -82,6 +84,10 @@ Compiled Compile(const std::string& text, const lowering::JitOptions& options = 
 
 bool Joins(const Compiled& kernel) {
   return (kernel->kernel().kernel->flags & PTX2CPU_KERNEL_JOINS_BLOCKS) != 0;
+}
+
+bool JoinsLongRows(const Compiled& kernel) {
+  return (kernel->kernel().kernel->flags & PTX2CPU_KERNEL_JOINS_LONG_ROWS) != 0;
 }
 
 struct Launch {
@@ -172,11 +178,112 @@ TEST_CASE("joined blocks compute what blocks one by one do", "[joined]") {
                                    {{2, 2, 1}, 30, 3},
                                    {{21, 2, 1}, 335, 2},
                                    {{43, 1, 1}, 688, 5},
-                                   {{64, 3, 1}, 1000, 4}}) {
+                                   {{64, 3, 1}, 1000, 4},
+                                   {{601, 1, 1}, 9600, 2},
+                                   {{170, 2, 1}, 2720, 1}}) {
         INFO(target << ", width " << width << ", " << launch.grid.x << " blocks, n " << launch.n);
         CHECK(Run(joined, launch) == Run(plain, launch));
         CHECK(Run(joined, launch, 2) == Run(plain, launch));
       }
+    }
+  }
+}
+
+TEST_CASE("steps within the bounds of the data do what steps at its edges do", "[joined]") {
+  const std::string all_sides = R"(setp.lt.s32 %p3, %y, 1;
+  sub.s32 %a5, %n, 1;
+  setp.ge.s32 %p4, %y, %a5;
+  or.pred %p3, %p3, %p4;
+  setp.lt.s32 %p4, %x, 1;
+  or.pred %p3, %p3, %p4;
+  setp.ge.s32 %p4, %x, %a5;
+  or.pred %p0, %p3, %p4;)";
+  const std::string above = R"(setp.gt.s32 %p3, %x, 40;
+  setp.lt.and.s32 %p3, %x, %n, %p3;
+  setp.lt.and.u32 %p3, %y, 900, %p3;
+  not.pred %p0, %p3;)";
+  const std::string wraps = "add.s32 %a5, %x, 0x7ffffff0;\n  setp.lt.s32 %p0, %a5, %n;";
+  for (const std::string& bounds : {all_sides, above, wraps}) {
+    const Compiled plain = Compile(Kernel("", kPlace, "", bounds), {.lane_width = 1});
+    for (const char* target : {"native", "x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
+      for (const unsigned width : {0u, 8u, 64u}) {
+        const lowering::JitOptions options{.target = *lowering::ResolveTarget(target), .lane_width = width};
+        const Compiled joined = Compile(Kernel(kRequired, kPlace, "", bounds), options);
+        for (const Launch& launch :
+             {Launch{{1, 1, 1}, 16, 1}, {{2, 2, 1}, 31, 1}, {{21, 5, 1}, 300, 2}, {{64, 3, 1}, 1000, 1}}) {
+          INFO(bounds << " " << target << ", width " << width << ", " << launch.grid.x << " blocks");
+          CHECK(Run(joined, launch) == Run(plain, launch));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("steps within the bounds of the data are without masks", "[joined]") {
+  auto jit = lowering::Jit::Create(
+      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4"), .lane_width = 16});
+  REQUIRE(jit);
+  const auto code =
+      (*jit)->Explain(BuildKernel(Kernel(kRequired, kPlace), "k"), "k", lowering::Jit::Stage::kOptimized);
+  REQUIRE(code);
+  CHECK(code->find("store <16 x i32>") != std::string::npos);
+  CHECK(code->find("masked.store.v16i32") != std::string::npos);  // at the edges
+}
+
+// out[y * n + x] = 3 * in[y * n + x] + x + rounds
+const std::string kWalk = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn, .param .u32 prounds)
+.reqntid 16, 3
+{
+  .reg .pred %p; .reg .b32 %x, %y, %n, %v, %r, %i, %a<6>; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  ld.param.u32 %r, [prounds];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %a2, %tid.x;
+  mad.lo.s32 %x, %a0, %a1, %a2;
+  mov.u32 %a3, %ctaid.y;
+  mov.u32 %a4, %ntid.y;
+  mov.u32 %a5, %tid.y;
+  mad.lo.s32 %y, %a3, %a4, %a5;
+  setp.ge.s32 %p, %x, %n;
+  @%p bra DONE;
+  mad.lo.s32 %i, %y, %n, %x;
+  mul.wide.s32 %at, %i, 4;
+  add.s64 %in, %in, %at;
+  add.s64 %out, %out, %at;
+  ld.global.u32 %v, [%in];
+  mad.lo.u32 %v, %v, 3, %x;
+  add.u32 %v, %v, %r;
+  st.global.u32 [%out], %v;
+DONE:
+  ret;
+}
+)";
+
+TEST_CASE("rows are long where threads walk memory side by side", "[joined]") {
+  // A thread's place in memory is a row of its own.
+  CHECK_FALSE(JoinsLongRows(Compile(Kernel(kRequired, kPlace,
+                                           "mad.lo.s32 %a5, %x, %n, %y;\n  mul.wide.s32 %b1, %a5, 4;\n"
+                                           "  add.s64 %b1, %in, %b1;\n  ld.global.u32 %a4, [%b1];"))));
+  const Compiled plain = Compile(kWalk, {.lane_width = 1});
+  for (const char* target : {"native", "x86-64-v3"}) {
+    const Compiled joined = Compile(kWalk, {.target = *lowering::ResolveTarget(target)});
+    REQUIRE(JoinsLongRows(joined));
+    for (const Launch& launch :
+         {Launch{{601, 1, 1}, 9603, 7}, {{1200, 2, 1}, 19195, 1}, {{170, 5, 1}, 2720, 2}}) {
+      INFO(target << ", " << launch.grid.x << " blocks, n " << launch.n);
+      std::vector<uint32_t> expected(size_t{launch.grid.y} * kHeight * launch.n);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const auto word = static_cast<uint32_t>((i + 1) * 2654435761u),
+                   x = static_cast<uint32_t>(i % launch.n);
+        expected[i] = x < launch.grid.x * kWidth ? 3 * word + x + launch.rounds : word;
+      }
+      CHECK(Run(joined, launch) == expected);
+      CHECK(Run(joined, launch, 2) == expected);
+      CHECK(Run(plain, launch) == expected);
     }
   }
 }

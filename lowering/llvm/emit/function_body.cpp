@@ -96,10 +96,9 @@ llvm::Value* FunctionBody::Field(size_t offset, llvm::Type* type, const char* na
       offset == offsetof(ptx2cpu_block, thread_count) ||
       (offset >= offsetof(ptx2cpu_block, ntid) && offset < offsetof(ptx2cpu_block, ntid) + 12);
   if (counts_threads) {
-    load->setMetadata(
-        llvm::LLVMContext::MD_range,
-        llvm::MDBuilder(m_.context)
-            .createRange(llvm::APInt(32, 1), llvm::APInt(32, PTX2CPU_MAX_THREADS_PER_BLOCK + 1)));
+    const uint32_t most = joins_blocks ? PTX2CPU_MAX_JOINED_THREADS : PTX2CPU_MAX_THREADS_PER_BLOCK;
+    load->setMetadata(llvm::LLVMContext::MD_range,
+                      llvm::MDBuilder(m_.context).createRange(llvm::APInt(32, 1), llvm::APInt(32, most + 1)));
   }
   if (offset == offsetof(ptx2cpu_block, shared)) {
     load->setMetadata(llvm::LLVMContext::MD_align,

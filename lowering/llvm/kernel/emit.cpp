@@ -178,7 +178,7 @@ Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module,
     return Fail(ErrorCode::kUnsupported, "lane width " + std::to_string(options.lane_width) +
                                              ": only 1, 4, 8, 16, 32 and 64 are supported");
   KernelLayout layout = TRY(LayoutOf(module, *kernel));
-  if (MayJoinBlocks(*kernel)) layout.flags |= PTX2CPU_KERNEL_JOINS_BLOCKS;
+  layout.flags |= FlagsOfJoinedBlocks(*kernel);
   ModuleEmitter m(context, module, options, std::move(layout));
   const bool vectors = options.alignment != AlignmentChecks::kAtAccess && m.traits.vector_bytes != 0;
   m.lane_width = vectors ? options.lane_width : 1;

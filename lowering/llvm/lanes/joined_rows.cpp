@@ -7,7 +7,11 @@
 
 namespace ptx2cpu::lowering {
 
-bool MayJoinBlocks(const ir::Function& kernel) { return analysis::JoinsBlocks(kernel); }
+uint32_t FlagsOfJoinedBlocks(const ir::Function& kernel) {
+  if (!analysis::JoinsBlocks(kernel)) return 0;
+  return PTX2CPU_KERNEL_JOINS_BLOCKS |
+         (analysis::WalksAlongRows(kernel) ? PTX2CPU_KERNEL_JOINS_LONG_ROWS : 0);
+}
 
 unsigned LongestRow(const FunctionEmitter& e) {
   const uint32_t* shape = e.f.required_threads;

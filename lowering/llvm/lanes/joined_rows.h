@@ -5,8 +5,8 @@
 
 namespace ptx2cpu::lowering {
 
-// Whether the kernel's code may have PTX2CPU_KERNEL_JOINS_BLOCKS.
-bool MayJoinBlocks(const ir::Function& kernel);
+// Which of PTX2CPU_KERNEL_JOINS_BLOCKS and PTX2CPU_KERNEL_JOINS_LONG_ROWS the kernel's code may have.
+uint32_t FlagsOfJoinedBlocks(const ir::Function& kernel);
 
 // Threads of a row, where several blocks run as one of all their rows together; 0 where it is not known. Rows
 // are a multiple of the kernel's own.
