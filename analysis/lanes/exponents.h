@@ -23,4 +23,12 @@ LeastExponent LeastOfProduct(LeastExponent x, LeastExponent y);
 // By value; kAnyExponent for values of other widths. Empty where no operation on f32 has .ftz.
 std::vector<LeastExponent> FindLeastExponents(const ir::Function& f);
 
+// The same for units: a value is infinite, NaN, or a multiple of 2^e. Sums are multiples of their operands'
+// units, so none of
+//
+//   acc = 0 ; do { acc = fma.ftz(f16 as f32, integer as f32, acc) } ...
+//
+// is subnormal: from kLeastNormal on, a multiple is zero or normal.
+std::vector<LeastExponent> FindUnits(const ir::Function& f);
+
 }  // namespace ptx2cpu::analysis

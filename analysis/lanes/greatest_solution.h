@@ -12,14 +12,17 @@ namespace ptx2cpu::analysis {
 // Property has `Element`, ordered by strength; kStrongest, kWeakest; and
 //   Element Of(const ir::Inst&, size_t result, operand, slot, Element before)
 // where operand(n) and slot(n) are what is known of them. `before` is the result's element so far, for
-// properties whose order is long: they may fall by more than one step.
+// properties whose order is long: they may fall by more than one step. With
+//   static bool StoresWord(const ir::Inst&), MayChangeWords(const ir::Inst&)
+// slot(number of slots) is what words of shared memory are known to be: what the first kind stores, as long
+// as there is none of the second.
 template <typename Property>
 class GreatestSolution {
  public:
   using Element = typename Property::Element;
 
   explicit GreatestSolution(const ir::Function& f)
-      : f_(f), of_(f.values.size(), Property::kStrongest), slots_(f.slots.size(), Property::kStrongest) {
+      : f_(f), of_(f.values.size(), Property::kStrongest), slots_(f.slots.size() + 1, Property::kStrongest) {
     // What no edge defines: parameters of functions and of blocks that are entered from elsewhere.
     std::vector<bool> entered(f.blocks.size());
     for (const ir::Inst& inst : f.insts) {
@@ -61,11 +64,19 @@ class GreatestSolution {
       Lower(of_, result, property_.Of(f_, inst, n, operand, slot, of_[result]));
     }
     if (inst.op == ir::Opcode::kSlotStore) Lower(slots_, inst.attrs.index, of_[inst.operands.back().index]);
+    if constexpr (requires { Property::StoresWord(inst); }) VisitShared(inst);
     for (const ir::Edge& edge : inst.edges) {
       const std::vector<ir::ValueId>& params = f_.at_block(edge.to).params;
       for (size_t n = 0; n < std::min(params.size(), edge.args.size()); ++n)
         Lower(of_, params[n].index, of_[edge.args[n].index]);
     }
+  }
+
+  void VisitShared(const ir::Inst& inst) {
+    const auto shared = static_cast<uint32_t>(f_.slots.size());
+    if (Property::MayChangeWords(inst)) Lower(slots_, shared, Property::kWeakest);
+    if (!Property::StoresWord(inst)) return;
+    for (size_t n = 1; n < inst.operands.size(); ++n) Lower(slots_, shared, of_[inst.operands[n].index]);
   }
 
   const ir::Function& f_;

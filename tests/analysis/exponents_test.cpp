@@ -12,9 +12,8 @@ using analysis::kNoExponent;
 
 namespace {
 
-// Of `%r`, which the body stores last.
-int Least(const std::string& body) {
-  const ir::Module module = FloatKernel(R"(  %none = const f32 0x0
+ir::Module Kernel(const std::string& body) {
+  return FloatKernel(R"(  %none = const f32 0x0
   %one = const f32 0x3f800000
   %eighth = const f32 0x3e000000
   %tiny = const f32 0x00000001
@@ -22,10 +21,26 @@ int Least(const std::string& body) {
   %half = fconvert f32 from f16 %h
   %flushed = fadd f32 rn %x, %y {ftz}
 )",
-                                        body);
+                     body);
+}
+
+// Of `%r`, which the body stores last.
+int Least(const std::string& body) {
+  const ir::Module module = Kernel(body);
   const auto exponents = analysis::FindLeastExponents(module.functions[0]);
   REQUIRE(!exponents.empty());
   return exponents[Stored(module.functions[0]).index];
+}
+
+int Unit(const std::string& body) {
+  const ir::Module module = Kernel(body);
+  return analysis::FindUnits(module.functions[0])[Stored(module.functions[0]).index];
+}
+
+// Stores `stored` to shared memory, does `more` and loads a word.
+std::string ThroughShared(const std::string& stored, const std::string& more = "") {
+  return "  %at = const i64 0x10\n  %other = const i64 0x20\n  store f32 shared %at, " + stored + "\n" +
+         more + "  %r = load f32 shared %other\n";
 }
 
 }  // namespace
@@ -64,4 +79,37 @@ TEST_CASE("loops, slots' values and shuffles of bits carry exponents", "[exponen
       "  %r = bitcast f32 from i32 %moved\n";
   CHECK(Least("  %s = fadd f32 rn %x, %y {ftz}\n" + shuffled) == kLeastNormal);
   CHECK(Least("  %s = fadd f32 rn %x, %y\n" + shuffled) == kAnyExponent);
+}
+
+TEST_CASE("units follow from operations", "[exponents]") {
+  CHECK(Unit("  %r = fadd f32 rn %x, %one {ftz}\n") == kAnyExponent);
+  CHECK(Unit("  %r = fadd f32 rn %half, %one {ftz}\n") == -24);
+  CHECK(Unit("  %r = fsub f32 rn %half, %eighth\n") == -24);
+  CHECK(Unit("  %big = const f32 0x43200000\n  %r = fneg f32 %big\n") == 5);  // 160
+  CHECK(Unit("  %odd_one = const f32 0x3f800001\n  %r = fneg f32 %odd_one\n") == -23);
+  CHECK(Unit("  %r = fneg f32 %tiny\n") == kAnyExponent);
+  CHECK(Unit("  %r = fneg f32 %none\n") == kNoExponent);
+  CHECK(Unit("  %r = fneg f32 %flushed\n") == kAnyExponent);
+  CHECK(Unit("  %r = fmul f32 rn %half, %half {ftz}\n") == -48);
+  CHECK(Unit("  %r = ffma f32 rn %half, %half, %eighth {ftz}\n") == -48);
+  CHECK(Unit("  %r = ffma f32 rn %half, %x, %eighth {ftz}\n") == kAnyExponent);
+  CHECK(Unit("  %big = const f32 0x43000000\n  %r = fadd f32 rn %big, %big {sat}\n") == 0);
+  CHECK(Unit("  %r = fmax f32 %half, %one\n") == -24);
+  CHECK(Unit("  %r = fdiv f32 rn %one, %half\n") == kAnyExponent);
+}
+
+TEST_CASE("loops and shared memory carry units", "[exponents]") {
+  CHECK(Unit(FloatLoop("%none", "  %m2 = ffma f32 rn %half, %half, %m {ftz}\n")) == -48);
+  CHECK(Unit(FloatLoop("%tiny", "  %m2 = ffma f32 rn %half, %half, %m {ftz}\n")) == kAnyExponent);
+  // By a step at a time it would fall for a hundred rounds.
+  CHECK(Unit(FloatLoop("%one", "  %m2 = fmul f32 rn %m, %eighth {ftz}\n")) == kAnyExponent);
+  CHECK(Unit(FloatLoop("%one", "  %m2 = ffma f32 rn %m, %eighth, %m {ftz}\n")) == kAnyExponent);
+  CHECK(Unit(ThroughShared("%half")) == -24);
+  CHECK(Unit(ThroughShared("%half", "  store f32 shared %at, %one\n  store f32 global %data, %x\n")) == -24);
+  CHECK(Unit(ThroughShared("%half", "  store f32 shared %at, %x\n")) == kAnyExponent);
+  CHECK(Unit(ThroughShared("%half", "  %g = to_generic shared %at\n  store f32 generic %g, %half\n")) ==
+        kAnyExponent);
+  CHECK(Unit(ThroughShared("%half", "  %b = const i64 0x1\n  store i64 shared %at, %b\n")) == kAnyExponent);
+  CHECK(Unit(ThroughShared("%half", "  %old = atomic i32 shared relaxed gpu add %at, %zero\n")) ==
+        kAnyExponent);
 }

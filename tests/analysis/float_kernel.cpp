@@ -21,11 +21,12 @@ kernel @k (data: i64 @0) phase simt {
 }
 
 ir::ValueId Stored(const ir::Function& f) {
+  ir::ValueId stored;
   for (const ir::Inst& inst : f.insts) {
-    if (inst.op == ir::Opcode::kStore) return inst.operands[1];
+    if (inst.op == ir::Opcode::kStore) stored = inst.operands[1];
   }
-  FAIL("no store");
-  return {};
+  REQUIRE(stored.valid());
+  return stored;
 }
 
 std::string FloatLoop(const std::string& start, const std::string& next) {

@@ -13,7 +13,7 @@ namespace ptx2cpu {
 // `definitions`, and `body`, of which it stores %r at the end.
 ir::Module FloatKernel(const std::string& definitions, const std::string& body);
 
-// The value that the kernel stores.
+// The value that the kernel stores last.
 ir::ValueId Stored(const ir::Function& f);
 
 // A loop that carries %m from `start`; `next` computes %m2 of it. Its last value is %r.

@@ -19,8 +19,15 @@ using Value = llvm::Value*;
 
 namespace {
 
-Status ReturnFloat(Site& s, Floats& floats, Value value) {
-  s.Return(floats.Finish(value, s.inst.type, s.inst.attrs.flags));
+// The result is a multiple of a normal number, also before .ftz.
+bool IsNormalMultiple(const Site& s) {
+  return s.inst.type == Type::kF32 && !s.e.units.empty() &&
+         s.e.units[s.inst.results[0].index] >= analysis::kLeastNormal;
+}
+
+Status ReturnFloat(Site& s, Floats& floats, Value value, bool is_normal = false) {
+  const uint32_t needless = is_normal || IsNormalMultiple(s) ? uint32_t{ir::kFtz} : 0;
+  s.Return(floats.Finish(value, s.inst.type, s.inst.attrs.flags & ~needless));
   return {};
 }
 
@@ -57,9 +64,7 @@ Status EmitFMul(Site& s) {
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
   Value product = floats.Multiply(floats.Operand(s, 0, s.inst.type), floats.Operand(s, 1, s.inst.type),
                                   s.inst.type, ModeOf(s));
-  const uint32_t needless = IsNormalProduct(s) ? uint32_t{ir::kFtz} : 0;
-  s.Return(floats.Finish(product, s.inst.type, s.inst.attrs.flags & ~needless));
-  return {};
+  return ReturnFloat(s, floats, product, IsNormalProduct(s));
 }
 
 Status EmitFFma(Site& s) {

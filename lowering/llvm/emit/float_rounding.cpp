@@ -4,6 +4,8 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
+
 #include "analysis/lanes/exponents.h"
 #include "lowering/llvm/emit/narrow_floats.h"
 #include "lowering/llvm/emit/warps.h"
@@ -82,8 +84,9 @@ Value Floats::Flush(Value value, Type type) {
 Value Floats::Operand(Site& s, size_t number, Type type) {
   Value value = s.Operand(number);
   if (!s.Has(ir::kFtz)) return value;
+  const uint32_t index = s.inst.operands[number].index;
   const bool is_known = type == Type::kF32 && !e.exponents.empty();
-  if (is_known && e.exponents[s.inst.operands[number].index] >= analysis::kLeastNormal) return value;
+  if (is_known && std::max(e.exponents[index], e.units[index]) >= analysis::kLeastNormal) return value;
   return Flush(value, type);
 }
 

@@ -56,6 +56,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       numbers(analysis::FindNumbers(f)),
       only_compared(analysis::FindOnlyCompared(f)),
       exponents(analysis::FindLeastExponents(f)),
+      units(analysis::FindUnits(f)),
       lane_words(f),
       lanes_missing(f.has_early_exit),
       body(m, function),

@@ -45,6 +45,7 @@ struct FunctionEmitter {
   const std::vector<bool> numbers;  // analysis/lanes/numbers.h, and what only minima and maxima read
   const std::vector<bool> only_compared;
   const std::vector<int16_t> exponents;  // analysis/lanes/exponents.h
+  const std::vector<int16_t> units;      // of values: analysis/lanes/exponents.h
   analysis::LaneWords lane_words;
   unsigned permutations = 0;                      // that shuffles have become
   bool lanes_missing;                             // where code is emitted, lanes may have exited
