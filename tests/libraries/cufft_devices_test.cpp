@@ -64,19 +64,29 @@ void Copy(cufftHandle plan, void* to, void* from, cufftXtCopyType type) {
 void Execute(cufftHandle plan, cudaLibXtDesc* in, cudaLibXtDesc* out, int sign) {
   REQUIRE(Cufft().Call("cufftXtExecDescriptor", plan, in, out, sign) == 0);
 }
-// What the parts hold, one device after the other.
-std::vector<C> Parts(const cudaLibXtDesc& array) {
-  std::vector<C> all;
-  for (int d = 0; d < array.descriptor->nGPUs; ++d) {
-    const auto* part = static_cast<const C*>(array.descriptor->data[d]);
-    all.insert(all.end(), part, part + array.descriptor->size[d] / sizeof(C));
-  }
-  return all;
-}
 int64_t First(int64_t device, int64_t size, int64_t devices) {
   int64_t first = 0;
   for (int64_t d = 0; d < device; ++d) first += (size + devices - 1 - d) / devices;
   return first;
+}
+// How many elements each device has of outer x divided x inner ones.
+std::vector<int64_t> Counts(int64_t outer, int64_t divided, int64_t inner, int64_t devices) {
+  std::vector<int64_t> counts;
+  for (int64_t d = 0; d < devices; ++d)
+    counts.push_back(outer * inner * (First(d + 1, divided, devices) - First(d, divided, devices)));
+  return counts;
+}
+// What the parts hold, one device after the other; in single transforms parts have room for other orders.
+std::vector<C> Parts(const cudaLibXtDesc& array, const std::vector<int64_t>& counts = {}) {
+  std::vector<C> all;
+  for (int d = 0; d < array.descriptor->nGPUs; ++d) {
+    const auto* part = static_cast<const C*>(array.descriptor->data[d]);
+    const auto room = static_cast<int64_t>(array.descriptor->size[d] / sizeof(C));
+    const int64_t count = counts.empty() ? room : counts[static_cast<size_t>(d)];
+    REQUIRE(count <= room);
+    all.insert(all.end(), part, part + count);
+  }
+  return all;
 }
 // outer x divided x inner, one range of the middle index after the other.
 std::vector<C> Shuffle(const std::vector<C>& data, int64_t outer, int64_t divided, int64_t devices) {
@@ -107,25 +117,29 @@ TEST_CASE("cufftXt: input in slabs of x, output in slabs of y, and back") {
     size_t count = 1;
     for (const int size : sizes) count *= static_cast<size_t>(size);
     std::vector<C> input = RandomValues(count, 1), result(count);
+    const auto all = static_cast<int64_t>(count);
+    const std::vector<int64_t> natural_counts = Counts(1, sizes[0], all / sizes[0], devices),
+                               shuffled_counts =
+                                   Counts(sizes[0], sizes[1], all / sizes[0] / sizes[1], devices);
     const cufftHandle plan = NewPlan(sizes, CUFFT_Z2Z, 1, devices);
     cudaLibXtDesc* const array = NewArray(plan, CUFFT_XT_FORMAT_INPLACE);
     CHECK(array->descriptor->nGPUs == devices);
     Copy(plan, array, input.data(), CUFFT_COPY_HOST_TO_DEVICE);
-    CHECK(Parts(*array) == input);
+    CHECK(Parts(*array, natural_counts) == input);
     Execute(plan, array, array, CUFFT_FORWARD);
     const std::vector<C> expected = OnOne(sizes, CUFFT_Z2Z, 1, input, -1);
     CHECK(array->subFormat == CUFFT_XT_FORMAT_INPLACE_SHUFFLED);
-    CheckSame(Parts(*array), Shuffle(expected, sizes[0], sizes[1], devices));
+    CheckSame(Parts(*array, shuffled_counts), Shuffle(expected, sizes[0], sizes[1], devices));
     Copy(plan, result.data(), array, CUFFT_COPY_DEVICE_TO_HOST);
     CheckSame(result, expected);
     // A copy within the devices brings the natural order.
     cudaLibXtDesc* const natural = NewArray(plan, CUFFT_XT_FORMAT_INPLACE);
     Copy(plan, natural, array, CUFFT_COPY_DEVICE_TO_DEVICE);
-    CheckSame(Parts(*natural), expected);
+    CheckSame(Parts(*natural, natural_counts), expected);
     Execute(plan, array, array, CUFFT_INVERSE);
     CHECK(array->subFormat == CUFFT_XT_FORMAT_INPLACE);
     for (C& value : input) value *= static_cast<double>(count);
-    CheckSame(Parts(*array), input);
+    CheckSame(Parts(*array, natural_counts), input);
     CHECK(Cufft().Call("cufftXtFree", array) == 0);
     CHECK(Cufft().Call("cufftXtFree", natural) == 0);
     CHECK(Cufft().Call("cufftDestroy", plan) == 0);
@@ -203,7 +217,7 @@ TEST_CASE("cufftXt: real transforms and back, batches of whole transforms, strea
   REQUIRE(Cufft().Call("cufftXtExecDescriptorD2Z", there, array, array) == 0);
   REQUIRE(cudart::cudaStreamSynchronize(stream) == cudaSuccess);
   std::vector<C> expected = OnOne(sizes, CUFFT_D2Z, 1, input, 0);
-  CheckSame(Parts(*array), Shuffle(expected, 32, 40, 2));
+  CheckSame(Parts(*array, Counts(32, 40, 19, 2)), Shuffle(expected, 32, 40, 2));
   REQUIRE(Cufft().Call("cufftXtExecDescriptorZ2D", back, array, array) == 0);
   Copy(back, result.data(), array, CUFFT_COPY_DEVICE_TO_HOST);
   CheckSame(result, OnOne(sizes, CUFFT_Z2D, 1, expected, 1));
@@ -242,6 +256,70 @@ TEST_CASE("cufftXt: real transforms and back, batches of whole transforms, strea
     CHECK(std::abs(waves[i * 6 + 1] - std::polar(1.0 + i, -0.2 * i * 3.14159265358979)) < 1e-9);
   for (cudaLibXtDesc* each : {array, halves}) CHECK(Cufft().Call("cufftXtFree", each) == 0);
   CHECK(Cufft().Call("cufftDestroy", lines) == 0);
+}
+
+// As two H200 have it: the bytes of the parts, for the greater of the two orders.
+struct Recorded {
+  std::vector<int> sizes;
+  cufftType type;
+  std::vector<size_t> bytes;
+};
+const Recorded kRecorded[] = {
+    {{32, 48}, CUFFT_Z2Z, {12288, 12288}},
+    {{33, 48}, CUFFT_Z2Z, {13056, 12672}},
+    {{32, 35}, CUFFT_Z2Z, {9216, 8960}},
+    {{131, 64}, CUFFT_Z2Z, {67584, 67072}},
+    {{64, 64}, CUFFT_D2Z, {17408, 16896}},
+    {{33, 36}, CUFFT_D2Z, {5280, 4864}},
+    {{34, 33, 32}, CUFFT_Z2Z, {295936, 287232}},
+    {{32, 34, 35}, CUFFT_Z2Z, {304640, 304640}},
+    {{32, 40, 36}, CUFFT_D2Z, {194560, 194560}},
+    {{64, 48}, CUFFT_Z2Z, {16896, 16384, 16384}},
+    {{64, 48}, CUFFT_Z2Z, {12288, 12288, 12288, 12288}},
+};
+
+TEST_CASE("cufftXt: parts' sizes and what is refused, as recorded") {
+  for (const Recorded& each : kRecorded) {
+    CAPTURE(each.sizes, static_cast<int>(each.type));
+    const bool is_complex = each.type == CUFFT_Z2Z;
+    const cufftHandle plan = NewPlan(each.sizes, each.type, 1, static_cast<int>(each.bytes.size()));
+    const auto sizes_are = [&](const cudaLibXtDesc& array, const std::vector<size_t>& bytes) {
+      CHECK(std::vector<size_t>(array.descriptor->size, array.descriptor->size + bytes.size()) == bytes);
+    };
+    const auto copy = [&](void* to, void* from, cufftXtCopyType type) {
+      return Cufft().Call("cufftXtMemcpy", plan, to, from, type);
+    };
+    std::vector<C> data(34 * 34 * 36 + 131 * 64);
+    cudaLibXtDesc *const array = NewArray(plan, CUFFT_XT_FORMAT_INPLACE), *const other = NewArray(
+                                                                              plan, CUFFT_XT_FORMAT_INPLACE);
+    sizes_are(*array, each.bytes);
+    Copy(plan, array, data.data(), CUFFT_COPY_HOST_TO_DEVICE);
+    CHECK(copy(other, array, CUFFT_COPY_DEVICE_TO_DEVICE) == CUFFT_INTERNAL_ERROR);
+    Execute(plan, array, array, CUFFT_FORWARD);
+    CHECK(array->subFormat == CUFFT_XT_FORMAT_INPLACE_SHUFFLED);
+    sizes_are(*array, each.bytes);
+    CHECK(copy(other, array, CUFFT_COPY_DEVICE_TO_DEVICE) ==
+          (is_complex ? CUFFT_SUCCESS : CUFFT_INTERNAL_ERROR));
+    // Arrays that no transform of the plan takes have no parts.
+    cudaLibXtDesc *const in = NewArray(plan, CUFFT_XT_FORMAT_INPUT),
+                         *const out = NewArray(plan, CUFFT_XT_FORMAT_OUTPUT),
+                         *const shuffled = NewArray(plan, CUFFT_XT_FORMAT_INPLACE_SHUFFLED);
+    sizes_are(*in, std::vector<size_t>(each.bytes.size(), 0));
+    CHECK(copy(in, data.data(), CUFFT_COPY_HOST_TO_DEVICE) == CUFFT_INTERNAL_ERROR);
+    CHECK(Cufft().Call("cufftXtExecDescriptor", plan, in, out, CUFFT_FORWARD) == CUFFT_INTERNAL_ERROR);
+    sizes_are(*shuffled, is_complex ? each.bytes : std::vector<size_t>(each.bytes.size(), 0));
+    CHECK(copy(shuffled, data.data(), CUFFT_COPY_HOST_TO_DEVICE) ==
+          (is_complex ? CUFFT_SUCCESS : CUFFT_INTERNAL_ERROR));
+    CHECK(Cufft().Call("cufftXtExecDescriptor", plan, shuffled, shuffled, CUFFT_FORWARD) ==
+          (is_complex ? CUFFT_SUCCESS : CUFFT_INTERNAL_ERROR));
+    for (cudaLibXtDesc* one : {array, other, in, out, shuffled}) CHECK(Cufft().Call("cufftXtFree", one) == 0);
+    CHECK(Cufft().Call("cufftDestroy", plan) == 0);
+  }
+  const cufftHandle batch = NewPlan({6, 5}, CUFFT_Z2Z, 3, 2);
+  cudaLibXtDesc* array = nullptr;
+  CHECK(Cufft().Call("cufftXtMalloc", batch, &array, CUFFT_XT_FORMAT_INPLACE_SHUFFLED) ==
+        CUFFT_INVALID_VALUE);
+  CHECK(Cufft().Call("cufftDestroy", batch) == 0);
 }
 
 TEST_CASE("cufftXt: wrong arguments have the documented result") {

@@ -56,11 +56,25 @@ Side SideOf(cufftXtSubFormat format) {
 Division DivisionOf(const Plan& plan, const cudaLibXtDesc& array) {
   return DivisionOf(plan.shape(), FormatOf(array), SideOf(FormatOf(array)));
 }
-void SetFormat(const Plan& plan, cudaLibXtDesc& array, cufftXtSubFormat format) {
-  array.subFormat = format;
-  const Division division = DivisionOf(plan, array);
-  for (int i = 0; i < array.descriptor->nGPUs; ++i)
-    array.descriptor->size[i] = division.Bytes(i, array.descriptor->nGPUs);
+// As recorded, arrays that no transform of the plan takes can be made and have parts of no bytes: separate
+// ones of a single transform, and shuffled ones of real numbers.
+bool HasParts(const Shape& shape, cufftXtSubFormat format) {
+  if (shape.batch > 1) return true;
+  if (format == CUFFT_XT_FORMAT_INPUT || format == CUFFT_XT_FORMAT_OUTPUT) return false;
+  return format != CUFFT_XT_FORMAT_INPLACE_SHUFFLED ||
+         KindOf(shape.type) != libraries::FftKind::kRealToComplex;
+}
+bool HasParts(const Plan& plan, const cudaLibXtDesc& array) {
+  return plan.shape().batch > 1 || array.descriptor->size[0] != 0;
+}
+// A single transform's parts have room for both orders, and report it as their size.
+size_t BytesOfPart(const Shape& shape, cufftXtSubFormat format, int64_t device, int64_t devices) {
+  if (!HasParts(shape, format)) return 0;
+  size_t bytes = DivisionOf(shape, format, SideOf(format)).Bytes(device, devices);
+  if (shape.batch > 1) return bytes;
+  for (const cufftXtSubFormat order : {CUFFT_XT_FORMAT_INPLACE, CUFFT_XT_FORMAT_INPLACE_SHUFFLED})
+    bytes = std::max(bytes, DivisionOf(shape, order, Side::kInput).Bytes(device, devices));
+  return bytes;
 }
 
 // After all work of the devices. Without a stream, as documented, the result is there when the function
@@ -86,6 +100,7 @@ cufftResult Execute(const char* name, cufftHandle handle, const cufftType* type,
   if (!IsArrayOf(*plan, input) || !IsArrayOf(*plan, output)) return CUFFT_INVALID_VALUE;
   const bool complex = KindOf(plan->type()) == libraries::FftKind::kComplex;
   if (complex && direction != CUFFT_FORWARD && direction != CUFFT_INVERSE) return CUFFT_INVALID_VALUE;
+  if (!HasParts(*plan, *input) || !HasParts(*plan, *output)) return CUFFT_INTERNAL_ERROR;
   const bool in_place = input == output;
   // As documented: what is divided stays in its place.
   if (!in_place && plan->shape().batch == 1) return CUFFT_INVALID_VALUE;
@@ -95,8 +110,8 @@ cufftResult Execute(const char* name, cufftHandle handle, const cufftType* type,
 
   const Division from = DivisionOf(*plan, *input);
   if (in_place && plan->shape().batch == 1) {
-    SetFormat(*plan, *output,
-              IsShuffled(FormatOf(*input)) ? CUFFT_XT_FORMAT_INPLACE : CUFFT_XT_FORMAT_INPLACE_SHUFFLED);
+    output->subFormat =
+        IsShuffled(FormatOf(*input)) ? CUFFT_XT_FORMAT_INPLACE : CUFFT_XT_FORMAT_INPLACE_SHUFFLED;
   }
   const Division to = DivisionOf(*plan, *output);
   const std::shared_ptr<Buffer> in = NewBuffer(from), out = in_place ? in : NewBuffer(to);
@@ -135,28 +150,24 @@ cufftResult cufftXtMalloc(cufftHandle handle, cudaLibXtDesc** descriptor, cufftX
     return CUFFT_INVALID_VALUE;
   if (format == CUFFT_XT_FORMAT_1D_INPUT_SHUFFLED && plan->shape().sizes.size() != 1)
     return CUFFT_INVALID_VALUE;
+  if (format == CUFFT_XT_FORMAT_INPLACE_SHUFFLED && plan->shape().batch > 1) return CUFFT_INVALID_VALUE;
   const std::vector<int>& devices = plan->devices();
   const auto count = static_cast<int64_t>(devices.size());
   auto parts = std::make_unique<cudaXtDesc>();
   auto array = std::make_unique<cudaLibXtDesc>();
   parts->nGPUs = static_cast<int>(count);
   std::ranges::copy(devices, parts->GPUs);
-  // Room for each order that the array can take.
-  const Division own = DivisionOf(plan->shape(), format, SideOf(format)),
-                 before = DivisionOf(plan->shape(), CUFFT_XT_FORMAT_INPLACE, Side::kInput),
-                 after = DivisionOf(plan->shape(), CUFFT_XT_FORMAT_INPLACE_SHUFFLED, Side::kInput);
   const cudaError_t error = ForDevices(devices, [&](size_t i) {
-    const auto device = static_cast<int64_t>(i);
-    const size_t bytes =
-        std::max({own.Bytes(device, count), before.Bytes(device, count), after.Bytes(device, count)});
-    return static_cast<cudaError_t>(libraries::Allocate(&parts->data[i], std::max<size_t>(1, bytes)));
+    parts->size[i] = BytesOfPart(plan->shape(), format, static_cast<int64_t>(i), count);
+    return static_cast<cudaError_t>(
+        libraries::Allocate(&parts->data[i], std::max<size_t>(1, parts->size[i])));
   });
   if (error != cudaSuccess) {
     for (void* part : parts->data) libraries::Free(part);
     return CUFFT_ALLOC_FAILED;
   }
   array->descriptor = parts.release();
-  SetFormat(*plan, *array, format);
+  array->subFormat = format;
   *descriptor = array.release();
   return CUFFT_SUCCESS;
 }
@@ -171,7 +182,8 @@ cufftResult cufftXtFree(cudaLibXtDesc* descriptor) {
   return error == cudaSuccess ? CUFFT_SUCCESS : CUFFT_INTERNAL_ERROR;
 }
 
-// The host's array is in natural order; copies between devices change the order to that of the destination.
+// The host's array is in natural order. Copies between devices bring a shuffled array of complex numbers into
+// another order, and no other of a single transform, as recorded.
 cufftResult cufftXtMemcpy(cufftHandle handle, void* dstPointer, void* srcPointer, cufftXtCopyType type) {
   const char* const name = "cufftXtMemcpy";
   const std::shared_ptr<Plan> plan = FindDistributed(handle);
@@ -184,6 +196,9 @@ cufftResult cufftXtMemcpy(cufftHandle handle, void* dstPointer, void* srcPointer
       type == CUFFT_COPY_HOST_TO_DEVICE ? nullptr : static_cast<cudaLibXtDesc*>(srcPointer);
   if ((to != nullptr && !IsArrayOf(*plan, to)) || (from != nullptr && !IsArrayOf(*plan, from)))
     return CUFFT_INVALID_VALUE;
+  for (const cudaLibXtDesc* array : {to, from}) {
+    if (array != nullptr && !HasParts(*plan, *array)) return CUFFT_INTERNAL_ERROR;
+  }
   if (from == nullptr) {
     return Run(*plan, nullptr, name, [division = DivisionOf(*plan, *to), srcPointer, parts = PartsOf(*to)] {
       Scatter(division, srcPointer, parts);
@@ -194,6 +209,8 @@ cufftResult cufftXtMemcpy(cufftHandle handle, void* dstPointer, void* srcPointer
     return Run(*plan, nullptr, name,
                [source, dstPointer, parts = PartsOf(*from)] { Gather(source, parts, dstPointer); });
   }
+  const bool is_complex = KindOf(plan->type()) == libraries::FftKind::kComplex;
+  if (plan->shape().batch == 1 && (!is_complex || !IsShuffled(FormatOf(*from)))) return CUFFT_INTERNAL_ERROR;
   const Division target = DivisionOf(*plan, *to);
   if (source.AllBytes() != target.AllBytes()) return CUFFT_INVALID_VALUE;
   const std::shared_ptr<Buffer> whole = NewBuffer(source);
