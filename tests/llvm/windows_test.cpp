@@ -93,6 +93,55 @@ TEST_CASE("lanes near each other read what they do one by one, and nothing past 
   }
 }
 
+// Blocks of 18 bytes, a number and 16 more: thread i reads two halves at byte 2 + 4 * (i % 4) of block i / 4,
+// which become one word that lies between two words in every other block.
+constexpr const char* kBlocks = R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pstep)
+{
+  .reg .b16 %low, %high; .reg .b32 %i, %j, %x, %y, %w, %step; .reg .b64 %in, %out;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %step, [pstep];
+  mov.u32 %i, %tid.x;
+  mul.lo.u32 %j, %i, %step;
+  shr.u32 %x, %j, 2;
+  and.b32 %y, %j, 3;
+  mad.wide.u32 %in, %x, 18, %in;
+  mad.wide.u32 %in, %y, 4, %in;
+  mad.wide.u32 %out, %i, 4, %out;
+  ld.global.nc.u16 %high, [%in+4];
+  ld.global.nc.u16 %low, [%in+2];
+  mov.b32 %w, {%low, %high};
+  st.global.u32 [%out], %w;
+  ret;
+}
+)";
+
+TEST_CASE("words of two halves each lie between words", "[windows]") {
+  std::vector<uint8_t> in(kThreads / 4 * 18 + 64);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint8_t>(i * 7 + i / 256);
+  for (const uint32_t width : {4u, 8u, 16u, 32u, 64u}) {
+    for (const std::string target : {"native", "x86-64-v4", "x86-64-v3"}) {
+      auto jit = lowering::Jit::Create(Options(target, width));
+      REQUIRE(jit);
+      auto compiled = (*jit)->Add(BuildKernel(kHead + kBlocks, "k"));
+      if (!compiled) FAIL(compiled.error().Render());
+      std::vector<uint32_t> out(kThreads), expected(kThreads);
+      for (uint32_t i = 0; i < kThreads; ++i) std::memcpy(&expected[i], &in[i / 4 * 18 + 2 + i % 4 * 4], 4);
+      struct {
+        const uint8_t* in;
+        uint32_t* out;
+        uint32_t step = 1;
+      } params{in.data(), out.data()};
+      const auto error = rt::Launch(*compiled->kernel, {{1, 1, 1}, {kThreads, 1, 1}, 0},
+                                    std::as_bytes(std::span(&params, 1)).first(20), {.max_workers = 1});
+      if (error) FAIL(error->message);
+      INFO("width " << width << ", " << target);
+      CHECK(out == expected);
+    }
+  }
+}
+
 TEST_CASE("words of lanes near each other are permuted", "[windows]") {
   auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
   REQUIRE(jit);

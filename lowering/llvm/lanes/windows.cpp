@@ -9,6 +9,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "lowering/llvm/lanes/lane_vectors.h"
@@ -38,11 +39,26 @@ Value Part(llvm::IRBuilder<>& b, Value vector, unsigned first, unsigned count) {
   return b.CreateShuffleVector(vector, from);
 }
 
+// Each number, and those after it: `count` in all.
+Value WithFollowing(llvm::IRBuilder<>& b, Value vector, unsigned count) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(vector->getType());
+  llvm::SmallVector<int, 128> from;
+  llvm::SmallVector<llvm::Constant*, 128> more;
+  for (unsigned n = 0; n < type->getNumElements() * count; ++n) {
+    from.push_back(static_cast<int>(n / count));
+    more.push_back(llvm::ConstantInt::get(type->getElementType(), n % count));
+  }
+  return b.CreateAdd(b.CreateShuffleVector(vector, from), llvm::ConstantVector::get(more));
+}
+
 }  // namespace
 
 Status LaneVectors::InWindow(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart) {
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
-  const llvm::Intrinsic::ID permutation = PermutationOf(e.m.traits, ir::Bytes(inst.type));
+  // Two loads that have become one lie at multiples of theirs: what moves are elements of that size.
+  const uint64_t unit = inst.attrs.align == 0 ? bytes : std::min<uint64_t>(bytes, inst.attrs.align);
+  const auto units = static_cast<unsigned>(bytes / unit);
+  const llvm::Intrinsic::ID permutation = PermutationOf(e.m.traits, static_cast<int64_t>(unit));
   if (permutation == llvm::Intrinsic::not_intrinsic || ElementCount(inst) != 1) return apart();
   Memory memory;
   Value pointers = e.memory.Pointer(inst.attrs.space, inst.operands[0], &memory);
@@ -51,7 +67,7 @@ Status LaneVectors::InWindow(const ir::Inst& inst, const Mask& mask, const std::
         last = b.CreateExtractElement(all, uint64_t{width_ - 1});
   // A lane that is not active may have any address: the window begins between elements all the same.
   Value lowest = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, first, last);
-  lowest = b.CreateAnd(lowest, Literal(lowest, ~(bytes - 1)));
+  lowest = b.CreateAnd(lowest, Literal(lowest, ~(unit - 1)));
   Value distance = b.CreateSub(all, Vector(lowest));
   Value outside = b.CreateAnd(mask.lanes, b.CreateICmpUGT(distance, Literal(distance, kWindow - bytes)));
   Value holds = b.CreateNot(NonZero(Bits({outside})));
@@ -61,8 +77,9 @@ Status LaneVectors::InWindow(const ir::Inst& inst, const Mask& mask, const std::
   if (!IsAll(mask)) holds = b.CreateAnd(holds, NonZero(Bits(mask)));
   auto inside = [&]() -> Status {
     NoteMisaligned(inst, mask, false);
-    const unsigned count = static_cast<unsigned>(kRegister / bytes);
-    llvm::Type* element = b.getIntNTy(static_cast<unsigned>(8 * bytes));
+    const auto count = static_cast<unsigned>(kRegister / unit);
+    const unsigned all_units = width_ * units;
+    llvm::Type* element = b.getIntNTy(static_cast<unsigned>(8 * unit));
     llvm::Type* type = llvm::FixedVectorType::get(element, count);
     auto load = [&](uint64_t offset) {
       Value at = b.CreateIntToPtr(b.CreateAdd(lowest, Literal(lowest, offset)), b.getPtrTy());
@@ -72,10 +89,11 @@ Status LaneVectors::InWindow(const ir::Inst& inst, const Mask& mask, const std::
     };
     Value low = load(0), high = load(kRegister);
     Value index =
-        b.CreateTrunc(b.CreateLShr(distance, Literal(distance, llvm::Log2_64(bytes))), VectorOf(element));
+        b.CreateTrunc(b.CreateLShr(distance, Literal(distance, llvm::Log2_64(unit))), VectorOf(element));
+    if (units > 1) index = WithFollowing(b, index, units);
     std::vector<Value> parts;
-    for (unsigned lane = 0; lane < width_; lane += count)
-      parts.push_back(b.CreateIntrinsic(permutation, {}, {low, Part(b, index, lane, count), high}));
+    for (unsigned n = 0; n < all_units; n += count)
+      parts.push_back(b.CreateIntrinsic(permutation, {}, {low, Part(b, index, n, count), high}));
     while (parts.size() > 1) {
       std::vector<Value> joined;
       for (size_t n = 0; n < parts.size(); n += 2) {
@@ -86,7 +104,7 @@ Status LaneVectors::InWindow(const ir::Inst& inst, const Mask& mask, const std::
       }
       parts = std::move(joined);
     }
-    Value result = width_ < count ? Part(b, parts[0], 0, width_) : parts[0];
+    Value result = all_units < count ? Part(b, parts[0], 0, all_units) : parts[0];
     e.values.Set(inst.results[0], b.CreateBitCast(result, VectorOf(e.m.MemoryTypeOf(inst.type))));
     return {};
   };
