@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "analysis/graph/loops.h"
+#include "analysis/graph/reached_blocks.h"
 #include "analysis/lanes/lane_patterns.h"
 #include "analysis/lanes/lane_shapes.h"
 #include "analysis/lanes/values_from_memory.h"
@@ -18,6 +19,10 @@ using ir::ValueId;
 
 namespace {
 
+// Edges out of the loops of a region, beyond which it has no vectors: each level has a mask for each of its
+// own, and in a nest whose edges leave many loops these are the square of its depth.
+size_t MaxExits(size_t blocks) { return 8 * blocks + 512; }
+
 class Builder {
  public:
   Builder(const ir::Function& f, LaneRegion& region)
@@ -26,7 +31,7 @@ class Builder {
   }
 
   bool Run(BlockId entry) {
-    r_.blocks = Reachable(entry);
+    r_.blocks = ReachedBlocks(f_).From(entry);
     r_.levels.emplace_back();
     if (!Order(BuildCfgOf(f_, r_.blocks))) return false;
     ConnectItems();
@@ -38,23 +43,12 @@ class Builder {
  private:
   bool LaneLevel(BlockId block) const { return f_.at_block(block).level == ir::Level::kLane; }
 
-  std::vector<BlockId> Reachable(BlockId entry) const {
-    std::vector<BlockId> found{entry};
-    std::vector<bool> seen(f_.blocks.size());
-    seen[entry.index] = true;
-    for (size_t i = 0; i < found.size(); ++i) {
-      for (const ir::Edge& edge : f_.successors(found[i])) {
-        if (seen[edge.to.index]) continue;
-        seen[edge.to.index] = true;
-        found.push_back(edge.to);
-      }
-    }
-    return found;
-  }
-
   // -- order: a loop's blocks follow its head, and heads come in reverse post order --
   bool Order(const Cfg& g) {
     const LoopForest forest = Loops(g);
+    size_t exits = 0;
+    for (const Loop& loop : forest.loops) exits += loop.exit_count;
+    if (exits > MaxExits(r_.blocks.size())) return false;
     // Level 1 + n is loop n.
     for (uint32_t n = 0; n < forest.loops.size(); ++n) {
       const Loop& loop = forest.loops[n];

@@ -108,14 +108,26 @@ TEST_CASE("code for long blocks, many branches, loops and targets does not take 
     const char* shape;
     uint32_t n;
   };
-  for (const Case& each :
-       {Case{"branches", 600}, Case{"straight_line", 1500}, Case{"live_at_once", 400},
-        Case{"straight_line", 4000}, Case{"deep_branches", 400}, Case{"local_array", 1000},
-        Case{"uniform_branches", 750}, Case{"loops", 200}, Case{"nested_loops", 200},
-        Case{"values_around_loops", 400}, Case{"switch", 1000}, Case{"switch_to_few", 5000},
-        Case{"shuffles", 200}, Case{"shuffles_in_arms", 40}, Case{"barriers", 100},
-        Case{"indirect_targets", 250}, Case{"indirect_waiting_targets", 50}, Case{"calls_in_pairs", 25},
-        Case{"votes", 250}}) {
+  for (const Case& each : {Case{"branches", 600},
+                           Case{"straight_line", 1500},
+                           Case{"live_at_once", 400},
+                           Case{"straight_line", 4000},
+                           Case{"deep_branches", 400},
+                           Case{"local_array", 1000},
+                           Case{"uniform_branches", 750},
+                           Case{"loops", 200},
+                           Case{"nested_loops", 200},
+                           Case{"values_around_loops", 400},
+                           Case{"switch", 1000},
+                           Case{"switch_to_few", 5000},
+                           Case{"shuffles", 200},
+                           Case{"shuffles_in_arms", 40},
+                           Case{"barriers", 100},
+                           Case{"indirect_targets", 250},
+                           Case{"indirect_waiting_targets", 50},
+                           Case{"calls_in_pairs", 25},
+                           Case{"votes", 250},
+                           Case{"branches_back", 200}}) {
     const GrowthShape& shape = *std::ranges::find(GrowthShapes(), each.shape, &GrowthShape::name);
     const auto time_of_code = [&](uint32_t n) {
       const auto cost = MeasureCompile(shape.text(n), {});
