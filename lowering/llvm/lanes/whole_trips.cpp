@@ -163,8 +163,8 @@ void LaneVectors::RestoreSequences(const LaneRegion::Item& item, LoopState& stat
   }
 }
 
-// Whether a condition is true for all lanes, and whether for none, where both are seen without a vector:
-// bounds, and what is made of them. Of conditions that hold for some lanes each neither may be said.
+// Whether a condition is true for all lanes, and whether for none, where both are known without a vector:
+// bounds, and what is made of them. A condition that holds for some lanes may be neither.
 std::optional<LaneVectors::Sides> LaneVectors::SidesOf(ValueId condition, int depth) {
   if (ShapeIn(e, region_, condition).uniform()) {
     Value known = e.values.Get(condition);
