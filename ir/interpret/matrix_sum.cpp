@@ -120,6 +120,7 @@ uint64_t SumOfTerms(std::span<const Factor> terms, const ElementInfo& format, co
   const int unit = *largest - rule.bits_below;
   Signed128 sum = 0;
   for (const Factor& term : terms) {
+    if (term.is_zero()) continue;  // whatever its exponent
     const int shift = term.exponent - term.mantissa_bits - unit;
     const uint64_t cut = shift >= 0    ? term.significand << shift
                          : shift > -64 ? term.significand >> -shift

@@ -464,10 +464,15 @@ TEST_CASE("a store under a mask needs no vector of addresses", "[forms]") {
 
 TEST_CASE("the greater of two floats is one comparison and corrections", "[forms]") {
   for (const char* operation : {"max.f32", "min.f32"}) {
-    const std::string code = CodeOf(Kernel("  mov.b32 %f0, %v;\n  mov.b32 %f1, %i;\n  " +
-                                           std::string(operation) + " %f0, %f0, %f1;\n  mov.b32 %v, %f0;\n"));
+    const std::string kernel = Kernel("  mov.b32 %f0, %v;\n  mov.b32 %f1, %i;\n  " + std::string(operation) +
+                                      " %f0, %f0, %f1;\n  mov.b32 %v, %f0;\n");
+    const std::string code = CodeOf(kernel, "x86-64-v3");
     CHECK(Count(code, "fcmp") == 8);  // the greater, equal, and two for NaN; on vectors and for one thread
     CHECK_FALSE(Has(code, "imum"));
+    // One instruction where the processor has it, and a test of its result for NaN.
+    const std::string range = CodeOf(kernel, "x86-64-v4");
+    CHECK(Has(range, "@llvm.x86.avx512.mask.range.ps"));
+    CHECK(Count(range, "fcmp") == 5);
   }
 }
 

@@ -1,11 +1,12 @@
 // Which values get slots: the cheapest set, compared with what keeping or rebuilding each value for itself
 // takes.
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "tests/passes/barrier_kernels.h"
 #include "tests/passes/random_kernel.h"
 #include "tests/quick.h"
+#include "tests/sanitized.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::test;
@@ -167,11 +168,15 @@ TEST_CASE("a kernel of ten thousand values is collapsed in short time", "[passes
   }
   body += "  store i32 global %mine, %y9996\n  ret\n";
   ir::Module module = BarrierModule(body);
-  auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // processor time: other tests run beside this one
   ir::Module first = Collapsed(module, true);
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  WARN("10000 values: " << took.count() << " s");
-  CHECK(took.count() < 20);  // sanitizers
+  const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  WARN("10000 values: " << took << " s");
+#ifdef PTX2CPU_TEST_SANITIZED
+  CHECK(took < 60);
+#else
+  CHECK(took < 2);
+#endif
   CHECK(ir::Print(first) == ir::Print(Collapsed(module, true)));
 }
 
