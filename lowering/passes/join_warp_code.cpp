@@ -213,8 +213,11 @@ class Joiner {
       for (size_t e = end.op == Opcode::kForLanes ? 1 : 0; e < end.edges.size(); ++e) {
         const BlockId to = end.edges[e].to;
         if (f_.at_block(to).level != Level::kWarp || incoming_[to.index] != 1) continue;
-        const bool is_last = e + 1 == end.edges.size();
-        work.emplace_back(to, is_last ? std::move(known) : known);
+        if (e + 1 == end.edges.size()) {
+          work.emplace_back(to, std::move(known));
+          break;
+        }
+        work.emplace_back(to, known);
       }
     }
   }

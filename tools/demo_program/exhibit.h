@@ -1,10 +1,10 @@
 // One exhibit: a kernel, what it demonstrates, and the function that makes its data, runs and checks it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,8 +43,10 @@ class Run {
   template <typename T>
   void CheckEqual(std::span<const T> found, std::span<const T> wanted, std::string_view what) {
     size_t wrong = found.size() == wanted.size() ? 0 : 1;
-    for (size_t i = 0; i < found.size() && i < wanted.size(); ++i)
-      wrong += std::memcmp(&found[i], &wanted[i], sizeof(T)) != 0;
+    for (size_t i = 0; i < found.size() && i < wanted.size(); ++i) {
+      const auto bytes = std::as_bytes(found.subspan(i, 1));  // floats too: the same bits, whatever they mean
+      wrong += std::ranges::equal(bytes, std::as_bytes(wanted.subspan(i, 1))) ? 0 : 1;
+    }
     Check(wrong, wanted.size(), what);
   }
 

@@ -35,7 +35,7 @@ Status ShowMandelbrot(Run& run) {
   constexpr int kWidth = 76, kHeight = 26, kLimit = 400, kFine = 8;
   constexpr int kPixelsX = kWidth * kFine,
                 kPixelsY = kHeight * kFine * 2;  // finer than characters, for the kernel to have work
-  const float left = -2.15f, step = 3.0f / kPixelsX, top = -step * (kPixelsY / 2);
+  const float left = -2.15f, step = 3.0f / kPixelsX, top = -step * static_cast<float>(kPixelsY / 2);
   std::vector<uint16_t> counts(kPixelsX * kPixelsY);
   const Shape shape{.grid = {BlocksFor(kPixelsX, 16), BlocksFor(kPixelsY, 16)}, .block = {16, 16}};
   TRY_STATUS(run.Launch(shape, counts.data(), kPixelsX, kPixelsY, left, top, step, kLimit));
