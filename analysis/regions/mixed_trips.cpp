@@ -1,6 +1,7 @@
 #include "analysis/regions/mixed_trips.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "analysis/graph/back_edges.h"
@@ -25,29 +26,85 @@ class Trips {
     back_edges_.resize(forest.loops.size());
     for (const BlockEdge& edge : FindBackEdges(f)) back_edges_[cycle_[edge.from.index]].push_back(edge);
     seen_.resize(f.blocks.size());
+    FindSuspects(g.order, static_cast<uint32_t>(forest.loops.size()));
   }
 
   // Do ways from `start` to a boundary cross different numbers of back edges around it, past a branch that
   // differs?
   bool Mix(BlockId start, const std::function<bool(BlockId)>& differs) {
     if (is_boundary_(start)) return false;
-    std::vector<BlockId> region{start}, next;
-    Forget();
-    See(start);
-    for (size_t i = 0; i < region.size(); ++i) {
-      for (const ir::Edge& edge : f_.successors(region[i])) {
-        if (See(edge.to)) (is_boundary_(edge.to) ? next : region).push_back(edge.to);
-      }
-    }
-    if (std::ranges::none_of(region, differs)) return false;
-    return std::ranges::any_of(next, [&](BlockId boundary) {
-      return EntersTwice(start, region, boundary) || Counts(start, region, boundary);
+    const bool leads = leads_[start.index];
+    if (!leads && (cycle_[start.index] == kNoNode || !MixIn(cycle_[start.index], start))) return false;
+    const Reached reached = From(start, std::nullopt);
+    if (std::ranges::none_of(reached.region, differs)) return false;
+    return !leads || std::ranges::any_of(reached.boundaries, [&](BlockId boundary) {
+      const uint32_t cycle = cycle_[boundary.index];
+      if (cycle == kNoNode || (cycle != cycle_[start.index] && !suspects_[cycle])) return false;
+      return EntersTwice(start, reached.region, boundary) || Counts(start, reached.region, boundary);
     });
   }
 
  private:
   void Forget() { ++asked_; }
   bool See(BlockId block) { return std::exchange(seen_[block.index], asked_) != asked_; }
+
+  struct Reached {
+    std::vector<BlockId> region, boundaries;  // blocks up to the next boundaries, which follow
+  };
+  Reached From(BlockId start, std::optional<uint32_t> within) {
+    Reached reached{{start}, {}};
+    Forget();
+    See(start);
+    for (size_t i = 0; i < reached.region.size(); ++i) {
+      for (const ir::Edge& edge : f_.successors(reached.region[i])) {
+        if (within && cycle_[edge.to.index] != *within) continue;
+        if (See(edge.to)) (is_boundary_(edge.to) ? reached.boundaries : reached.region).push_back(edge.to);
+      }
+    }
+    return reached;
+  }
+
+  // Does what `Mix` asks hold for a boundary in the start's own cycle? A way that leaves it does not return.
+  bool MixIn(uint32_t cycle, BlockId start) {
+    const Reached reached = From(start, cycle);
+    return std::ranges::any_of(reached.boundaries,
+                               [&](BlockId boundary) { return Counts(start, reached.region, boundary); });
+  }
+
+  // Ways from outside may mix in a cycle only if they enter it at different blocks, or if ways from the one
+  // block at which they do mix. So each cycle answers once for all starts before it.
+  void FindSuspects(const std::vector<uint32_t>& order, uint32_t cycles) {
+    std::vector<BlockId> entries(cycles);
+    suspects_.resize(cycles);
+    for (uint32_t node : order) {
+      if (node >= f_.blocks.size() || is_boundary_({node})) continue;
+      for (const ir::Edge& edge : f_.successors({node})) {
+        const uint32_t cycle = cycle_[edge.to.index];
+        if (cycle == kNoNode || cycle == cycle_[node]) continue;
+        suspects_[cycle] = suspects_[cycle] || (entries[cycle].valid() && entries[cycle] != edge.to);
+        entries[cycle] = edge.to;
+      }
+    }
+    for (uint32_t cycle = 0; cycle < cycles; ++cycle) {
+      const BlockId entry = entries[cycle];
+      if (!suspects_[cycle] && entry.valid() && !is_boundary_(entry)) suspects_[cycle] = MixIn(cycle, entry);
+    }
+    leads_.resize(f_.blocks.size());
+    std::vector<BlockId> work;
+    for (uint32_t block = 0; block < f_.blocks.size(); ++block) {
+      leads_[block] = cycle_[block] != kNoNode && suspects_[cycle_[block]];
+      if (leads_[block]) work.push_back({block});
+    }
+    while (!work.empty()) {
+      const BlockId block = work.back();
+      work.pop_back();
+      for (BlockId from : predecessors_[block.index]) {
+        if (is_boundary_(from) || leads_[from.index]) continue;
+        leads_[from.index] = true;
+        work.push_back(from);
+      }
+    }
+  }
 
   // Ways from outside into the boundary's cycle at different blocks.
   bool EntersTwice(BlockId start, const std::vector<BlockId>& region, BlockId boundary) const {
@@ -133,6 +190,8 @@ class Trips {
   const std::vector<std::vector<BlockId>> predecessors_;
   std::vector<uint32_t> cycle_;                     // by block: the outermost loop, a strong component
   std::vector<std::vector<BlockEdge>> back_edges_;  // by outermost loop
+  std::vector<bool> suspects_;                      // by outermost loop: ways from outside may mix in it
+  std::vector<bool> leads_;                         // by block: to a suspect, without passing a boundary
   std::vector<uint32_t> counts_, seen_;             // of the current question
   uint32_t asked_ = 0;
 };

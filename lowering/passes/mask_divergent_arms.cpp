@@ -61,41 +61,29 @@ class ArmFinder {
   void Prepare() {
     if (closed_) return;
     FindDoomed();
+    FindBarriers();
     closed_.emplace(f_, [this](uint32_t node) { return StepsOf(node); }, SkipsBarriers());
   }
 
-  std::optional<DivergentArms> ArmsOf(BlockId branch) const {
+  std::optional<DivergentArms> ArmsOf(BlockId branch) {
+    if (!closed_->JoinOf(branch) && BothWaysHaveBarriers(branch)) return {};
     std::optional<DivergentArms> arms =
         closed_->Find(f_, branch, [this](uint32_t node) { return StepsOf(node); }, SkipsBarriers());
     // Resumable warps reach barriers at warp level: not with lanes that wait in another arm.
-    if (arms && std::ranges::any_of(arms->blocks, [this](BlockId block) {
-          return std::ranges::any_of(f_.at_block(block).insts,
-                                     [this](ir::InstId id) { return ir::IsBarrier(f_.at_inst(id).op); });
-        })) {
+    if (arms &&
+        std::ranges::any_of(arms->blocks, [this](BlockId block) { return has_barrier_[block.index]; }))
       return {};
-    }
     return arms;
   }
 
   // A branch whose arms can be entered from elsewhere is run within those of the closest branch around it
   // that has arms of its own. That one is then divided, too.
   bool Host(BlockId guest) {
-    BlockId host;
-    std::vector<BlockId> around;
-    bool loops = false;
-    for (BlockId branch : ir::ReversePostOrder(f_)) {
-      const ir::Inst& end = f_.terminator(branch);
-      bool marked = end.op == Opcode::kCondBr && (end.attrs.flags & ir::kDivergent);
-      if (branch == guest || (!marked && AgreeOf(branch) == nullptr)) continue;
-      std::optional<DivergentArms> arms = ArmsOf(branch);
-      if (!arms || std::ranges::find(arms->blocks, guest) == arms->blocks.end()) continue;
-      if (host.valid() && around.size() <= arms->blocks.size()) continue;
-      host = branch;
-      around = arms->blocks;
-      std::vector<BlockId> later = Between(f_, guest, arms->join, SkipsBarriers());
-      loops = std::ranges::find(later, guest) != later.end();
-    }
-    if (!host.valid() || loops) return false;
+    if (hosts_.empty()) FindHosts();
+    const BlockId host = hosts_[guest.index].branch;
+    if (!host.valid()) return false;
+    const std::vector<BlockId> later = Between(f_, guest, ArmsOf(host)->join, SkipsBarriers());
+    if (std::ranges::find(later, guest) != later.end()) return false;
     if (AgreeOf(host) != nullptr) Mark(host, false);
     return true;
   }
@@ -129,6 +117,59 @@ class ArmFinder {
         for (const ir::Edge& edge : f_.successors(*it)) doomed = doomed && doomed_[edge.to.index];
         changed |= doomed != doomed_[it->index];
         doomed_[it->index] = doomed;
+      }
+    }
+  }
+
+  void FindBarriers() {
+    has_barrier_.assign(f_.blocks.size(), false);
+    met_.assign(f_.blocks.size(), 0);
+    for (BlockId block : ir::ReversePostOrder(f_)) {
+      has_barrier_[block.index] = std::ranges::any_of(
+          f_.at_block(block).insts, [this](ir::InstId id) { return ir::IsBarrier(f_.at_inst(id).op); });
+    }
+  }
+
+  // Whether both ways come to barriers before they share a block: wherever the arms meet, one has a barrier.
+  // Where threads wait in many loops in turn, this looks at one loop, where FindArms looks at all that
+  // follow.
+  bool BothWaysHaveBarriers(BlockId branch) {
+    const Skips skips = SkipsBarriers();
+    const uint32_t first = ++mark_, second = ++mark_;
+    for (const uint32_t mark : {first, second}) {
+      std::vector<BlockId> work{branch};
+      bool barrier = false;
+      while (!work.empty()) {
+        const BlockId from = work.back();
+        work.pop_back();
+        const std::span<const ir::Edge> edges = f_.successors(from);
+        for (uint32_t e = 0; e < edges.size(); ++e) {
+          const BlockId to = edges[e].to;
+          const bool other_way = from == branch && e != mark - first;
+          if (other_way || to == branch || met_[to.index] == mark || skips(from, e)) continue;
+          if (met_[to.index] == first) return false;
+          met_[to.index] = mark;
+          barrier |= has_barrier_[to.index];
+          if (!has_barrier_[to.index]) work.push_back(to);
+        }
+      }
+      if (!barrier) return false;
+    }
+    return true;
+  }
+
+  // For each block, the branch with the smallest arms that hold it. Marked branches stay candidates.
+  void FindHosts() {
+    hosts_.resize(f_.blocks.size());
+    for (BlockId branch : ir::ReversePostOrder(f_)) {
+      const ir::Inst& end = f_.terminator(branch);
+      const bool marked = end.op == Opcode::kCondBr && (end.attrs.flags & ir::kDivergent);
+      if (!marked && AgreeOf(branch) == nullptr) continue;
+      const std::optional<DivergentArms> arms = ArmsOf(branch);
+      if (!arms) continue;
+      for (BlockId block : arms->blocks) {
+        HostOfBlock& host = hosts_[block.index];
+        if (!host.branch.valid() || arms->blocks.size() < host.size) host = {branch, arms->blocks.size()};
       }
     }
   }
@@ -213,6 +254,7 @@ class ArmFinder {
     f_.inst(f_.at_value(agree.results[0]).def).operands[0] = f_.at_inst(id).results[0];
     ir::Inst& branch = f_.inst(f_.at_block(block).insts.back());
     std::swap(branch.edges[0], branch.edges[1]);
+    hosts_.clear();  // other arms may be its best ones
   }
 
   // A block barrier ends the warp's turn; lanes that leave a region to end there do not decide where it
@@ -232,8 +274,17 @@ class ArmFinder {
     return step;
   }
 
+  struct HostOfBlock {
+    BlockId branch;
+    size_t size = 0;  // of its arms, in blocks
+  };
+
   ir::Function& f_;
-  std::vector<bool> doomed_;  // no boundary can be reached
+  std::vector<bool> has_barrier_;   // by block
+  std::vector<uint32_t> met_;       // by block: the last walk that came to it
+  uint32_t mark_ = 0;               // of the last walk
+  std::vector<HostOfBlock> hosts_;  // by block; empty: not known
+  std::vector<bool> doomed_;        // no boundary can be reached
   std::optional<ClosedArms> closed_;
   std::vector<ir::InstId> marked_;  // agreements to be removed
 };
