@@ -31,7 +31,7 @@ ir::Function& Kernel(ir::Module& module) {
 }
 
 Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, std::array<uint32_t, 3> block,
-                  uint32_t n, uint32_t grid) {
+                  uint32_t n, uint32_t grid, uint8_t fill) {
   Outcome outcome;
   outcome.data.resize(kDataWords);
   for (uint32_t i = 0; i < kDataWords; ++i) outcome.data[i] = (i * 2654435761u) >> 20;
@@ -44,13 +44,14 @@ Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, std::arr
   options.grid = {grid, 1, 1};
   options.block = {block[0], block[1], block[2]};
   options.instruction_limit = 20'000'000;
+  options.fill = fill;
   outcome.status = ir::Interpret(module, kernel, storage, params, options);
   return outcome;
 }
 
 Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, uint32_t threads, uint32_t n,
-                  uint32_t grid) {
-  return RunKernel(module, kernel, std::array{threads, 1u, 1u}, n, grid);
+                  uint32_t grid, uint8_t fill) {
+  return RunKernel(module, kernel, std::array{threads, 1u, 1u}, n, grid, fill);
 }
 
 Result<ir::Module> After(const ir::Module& module, std::string_view pass, lowering::CollapseForm form) {

@@ -35,11 +35,12 @@ struct Outcome {
   std::vector<uint32_t> data;
 };
 
+// `fill`: what each byte of shared and local memory is at the start of a block.
 Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, std::array<uint32_t, 3> block,
-                  uint32_t n, uint32_t grid = kGrid);
+                  uint32_t n, uint32_t grid = kGrid, uint8_t fill = 0);
 
 Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, uint32_t threads, uint32_t n,
-                  uint32_t grid = kGrid);
+                  uint32_t grid = kGrid, uint8_t fill = 0);
 
 // The kernel after the pipeline of tiers T0 and T1 up to and including `pass`.
 Result<ir::Module> After(const ir::Module& module, std::string_view pass,

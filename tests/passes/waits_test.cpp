@@ -78,6 +78,21 @@ TEST_CASE("each pass keeps the meaning of each kernel that waits", "[passes]") {
   }
 }
 
+// Machine code has there what the block before left.
+TEST_CASE("kernels that wait do not read shared memory before they write it", "[passes]") {
+  for (const WaitKernel& kernel : WaitKernels()) {
+    for (uint32_t threads : {1u, 7u, 33u, 100u, 256u}) {
+      INFO(kernel.name << ", " << threads << " threads");
+      const ir::Function& f = kernel.module.functions.front();
+      const Outcome zero = RunKernel(kernel.module, f, threads, 7),
+                    other = RunKernel(kernel.module, f, threads, 7, kGrid, 0x5a);
+      REQUIRE(zero.status);
+      REQUIRE(other.status);
+      CHECK(other.data == zero.data);
+    }
+  }
+}
+
 TEST_CASE("blocks suspend where the threads that do not wait come to a barrier", "[passes]") {
   for (const WaitKernel& kernel : WaitKernels()) {
     const auto after = AfterTier(kernel.module, lowering::Tier::kAuto);
