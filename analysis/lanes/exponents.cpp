@@ -42,9 +42,11 @@ struct Exponents {
   }
   static LeastExponent Flushed(LeastExponent e) { return std::max(e, kLeastNormal); }
   static LeastExponent OfSum(LeastExponent, LeastExponent) { return kAnyExponent; }  // it may cancel
+  static LeastExponent Rounded(LeastExponent e) { return e; }
 };
 
-// A rounded multiple of a unit is one: what rounding removes are bits above the unit, if any.
+// A rounded multiple of a unit is one: what rounding removes are bits above the unit, if any. But what is too
+// large may become the largest number, which is a multiple of 2^104.
 struct Units {
   static LeastExponent OfBits(uint64_t bits) {
     const auto exponent = static_cast<int>(bits >> 23 & 0xff);
@@ -54,6 +56,9 @@ struct Units {
   }
   static LeastExponent Flushed(LeastExponent unit) { return unit; }
   static LeastExponent OfSum(LeastExponent x, LeastExponent y) { return std::min(x, y); }
+  static LeastExponent Rounded(LeastExponent unit) {
+    return unit == kNoExponent ? unit : std::min(unit, LeastExponent{104});
+  }
 };
 
 // Besides stores of whole words, which IsWordOfShared has.
@@ -113,7 +118,7 @@ struct AsFloat {
     const auto input = [&](size_t n) { return flushes ? Kind::Flushed(operand(n)) : operand(n); };
     // What the result is at least, for its flush.
     const auto result = [&](LeastExponent e) {
-      if (flushes) e = Kind::Flushed(e);
+      e = Kind::Rounded(flushes ? Kind::Flushed(e) : e);
       return (inst.attrs.flags & ir::kSat) != 0 ? std::min(e, kLeastInteger) : e;
     };
     const auto product = [&] {

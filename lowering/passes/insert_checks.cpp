@@ -202,17 +202,17 @@ class CheckInserter {
 
   ValueId Word(uint32_t bits) { return ir::Builder{*f_, block_, at_}.Const(Type::kI32, bits); }
   ValueId Long(uint64_t bits) { return ir::Builder{*f_, block_, at_}.Const(Type::kI64, bits); }
-  // The integer that a value is computed to from constants.
-  std::optional<uint64_t> NumberOf(ValueId value) const {
+  // The integer that a value is computed to from constants, by few operations.
+  std::optional<uint64_t> NumberOf(ValueId value, int depth = 8) const {
     const ir::InstId def = f_->at_value(value).def;
-    if (!def.valid()) return {};
+    if (!def.valid() || depth == 0) return {};
     const ir::Inst& inst = f_->at_inst(def);
     if (inst.op == Opcode::kConst) return inst.attrs.bits;
     if (inst.operands.empty()) return {};
-    const auto a = NumberOf(inst.operands[0]);
+    const auto a = NumberOf(inst.operands[0], depth - 1);
     if (inst.op == Opcode::kZext) return a;
     if (!a || inst.operands.size() != 2) return {};
-    const auto b = NumberOf(inst.operands[1]);
+    const auto b = NumberOf(inst.operands[1], depth - 1);
     if (!b) return {};
     if (inst.op == Opcode::kAnd) return *a & *b;
     if (inst.op == Opcode::kOr) return *a | *b;

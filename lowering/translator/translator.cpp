@@ -106,7 +106,29 @@ class OneModule final : public TranslatedModule {
   Result<std::optional<KernelImage>> Compile(std::string_view kernel, const CodeOptions& options,
                                              const CompileControl& control) const override {
     const ThrowInternalErrors throwing;
-    auto built = TRY(Build(kernel, options, control.together));
+    if (!control.together.empty()) {
+      try {
+        auto joined = CompileWith(control.together, kernel, options, control);
+        if (joined) return joined;
+      } catch (const InternalError&) {  // where others are at fault, the kernel alone compiles
+      }
+      if (control.others != nullptr) control.others->clear();
+    }
+    return CompileWith({}, kernel, options, control);
+  }
+
+ private:
+  // A kernel alone, or several whose lanes run one by one, so that the emitter can make them one code.
+  static bool IsOneCode(const ir::Module& module) {
+    const ir::Function& f = module.functions[0];
+    return f.entries.empty() || (f.resumes == ir::Resumes::kLanes && !ir::RunsTogether(f));
+  }
+
+  // With those of `together` that share its callees as one code, where they do.
+  Result<std::optional<KernelImage>> CompileWith(std::span<const std::string> together,
+                                                 std::string_view kernel, const CodeOptions& options,
+                                                 const CompileControl& control) const {
+    auto built = TRY(Build(kernel, options, together));
     if (built && !IsOneCode(*built)) built = TRY(Build(kernel, options, {}));
     if (!built) return std::nullopt;
     const ir::Module& module = *built;
@@ -127,13 +149,6 @@ class OneModule final : public TranslatedModule {
     }
     if (image.error().at.file == kAnyName) image.error().at.file = name_;
     return Fail(std::move(image).error());
-  }
-
- private:
-  // A kernel alone, or several whose lanes run one by one, so that the emitter can make them one code.
-  static bool IsOneCode(const ir::Module& module) {
-    const ir::Function& f = module.functions[0];
-    return f.entries.empty() || (f.resumes == ir::Resumes::kLanes && !ir::RunsTogether(f));
   }
 
   Result<std::optional<ir::Module>> Build(std::string_view kernel, const CodeOptions& options,

@@ -96,6 +96,8 @@ TEST_CASE("units follow from operations", "[exponents]") {
   CHECK(Unit("  %big = const f32 0x43000000\n  %r = fadd f32 rn %big, %big {sat}\n") == 0);
   CHECK(Unit("  %r = fmax f32 %half, %one\n") == -24);
   CHECK(Unit("  %r = fdiv f32 rn %one, %half\n") == kAnyExponent);
+  // What is too large may become the largest number, a multiple of 2^104.
+  CHECK(Unit("  %big = const f32 0x7b800000\n  %r = fmul f32 rz %one, %big\n") == 104);
 }
 
 TEST_CASE("loops and shared memory carry units", "[exponents]") {

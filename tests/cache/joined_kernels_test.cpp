@@ -61,3 +61,28 @@ TEST_CASE("quick code of kernels that share their callees is made together", "[j
   CHECK((*kept)->from_cache());
   CHECK(RunOnce(**kept) == alone[2]);
 }
+
+TEST_CASE("a kernel that cannot be compiled costs those beside it nothing", "[joined]") {
+  std::string text = llvm_test::JoinedKernels();
+  text.insert(text.find(".visible .entry b("), R"(
+.extern .func (.param .u32 r) missing(.param .u32 x);
+.visible .entry broken(.param .u64 out, .param .u32 n)
+{
+  .reg .b32 %n, %v, %r; .reg .b64 %out;
+  ld.param.u64 %out, [out];
+  ld.param.u32 %n, [n];
+  mov.u32 %v, %tid.x;
+  call (%r), missing, (%v);
+  call (%r), walk, (%r, %n);
+  st.global.u32 [%out], %r;
+  ret;
+}
+)");
+  const auto alone = ModuleOf(text, nullptr, {.quick_tier = false})->Compile("a", Dim3{64, 1, 1});
+  const auto module = ModuleOf(text, nullptr, {.quick_tier = true, .quick_from = 500});
+  const auto code = module->Compile("a", Dim3{64, 1, 1});
+  REQUIRE(alone);
+  REQUIRE(code);
+  CHECK(RunOnce(**code) == RunOnce(**alone));
+  CHECK_FALSE(module->Compile("broken", Dim3{64, 1, 1}));
+}
