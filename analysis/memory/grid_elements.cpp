@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "analysis/values/definitions.h"
 #include "ir/parameters.h"
 
 namespace ptx2cpu::analysis {
@@ -47,14 +48,8 @@ class Reader {
   }
 
  private:
-  const ir::Inst* DefOf(ValueId value) const {
-    const ir::InstId def = f_.at_value(value).def;
-    return def.valid() ? &f_.at_inst(def) : nullptr;
-  }
-  std::optional<uint64_t> NumberOf(ValueId value) const {
-    const ir::Inst* inst = DefOf(value);
-    return inst != nullptr && inst->op == Opcode::kConst ? std::optional(inst->attrs.bits) : std::nullopt;
-  }
+  const ir::Inst* DefOf(ValueId value) const { return analysis::DefinitionOf(f_, value); }
+  std::optional<uint64_t> NumberOf(ValueId value) const { return analysis::NumberOf(f_, value); }
   bool IsSpecial(ValueId value, ir::Special special) const {
     const ir::Inst* inst = DefOf(value);
     return inst != nullptr && inst->op == Opcode::kSpecialRegister && inst->attrs.special == special;

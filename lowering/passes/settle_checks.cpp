@@ -24,6 +24,7 @@
 
 #include "analysis/memory/barrier_intervals.h"
 #include "analysis/memory/grid_elements.h"
+#include "analysis/values/definitions.h"
 #include "ir/build.h"
 #include "ir/parameters.h"
 #include "lowering/passes.h"
@@ -84,14 +85,8 @@ class Origins {
     return changed;
   }
 
-  const ir::Inst* DefOf(ValueId value) const {
-    const ir::InstId def = f_.at_value(value).def;
-    return def.valid() ? &f_.at_inst(def) : nullptr;
-  }
-  std::optional<uint64_t> NumberOf(ValueId value) const {
-    const ir::Inst* inst = DefOf(value);
-    return inst != nullptr && inst->op == Opcode::kConst ? std::optional(inst->attrs.bits) : std::nullopt;
-  }
+  const ir::Inst* DefOf(ValueId value) const { return analysis::DefinitionOf(f_, value); }
+  std::optional<uint64_t> NumberOf(ValueId value) const { return analysis::NumberOf(f_, value); }
 
   // An integer of less than 64 bits that was loaded is an index or a size; two of them may be an address.
   uint64_t WordsOf(const ir::Inst& inst) const {
