@@ -55,8 +55,43 @@ void BlockCheck::Report(const ptx2cpu_block& block, uint32_t thread, uint32_t pt
   Findings::Get().Add(std::move(finding));
 }
 
-void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& accesses) {
-  if (accesses.lanes == 0 || AccessRow(block, accesses)) return;
+namespace {
+
+// Without the lanes whose addresses the instruction ignores.
+Accesses OfLanesThatCount(const Accesses& given) {
+  Accesses accesses = given;
+  const uint32_t count = given.form >> PTX2CPU_ACCESS_LANES_SHIFT & 63;
+  if (count == 0 || count >= kLanes) return accesses;
+  for (uint64_t rest = given.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    if ((given.thread + lane) % kLanes >= count) accesses.lanes &= ~(uint64_t{1} << lane);
+  }
+  return accesses;
+}
+
+// Whether lanes access neighbouring memory in long runs.
+bool HasLongRuns(const Accesses& accesses) {
+  constexpr int kLong = 8;
+  if (accesses.addresses == nullptr) return false;
+  int runs = 0;
+  uint64_t expected = accesses.addresses[std::countr_zero(accesses.lanes)] + 1;
+  for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
+    const uint64_t address = accesses.addresses[std::countr_zero(rest)];
+    runs += address != expected ? 1 : 0;
+    expected = address + accesses.bytes;
+  }
+  return std::popcount(accesses.lanes) >= kLong * runs;
+}
+
+}  // namespace
+
+void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& given) {
+  const Accesses accesses = OfLanesThatCount(given);
+  if (accesses.lanes == 0) return;
+  const bool is_one = std::has_single_bit(accesses.lanes);
+  if (is_one && AccessLanes(block, accesses)) return;
+  if (AccessRow(block, accesses)) return;
+  if (!is_one && !HasLongRuns(accesses) && AccessLanes(block, accesses)) return;
   std::optional<MemoryRange> holder;
   for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));

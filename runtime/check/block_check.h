@@ -89,12 +89,21 @@ class BlockCheck {
                 uint32_t last);
   void EnterLines(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines,
                   uint64_t owner);
-  void EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines);
+  bool EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines);
+  bool EnterReadsOfAll(const Entering& entering, uint64_t from, uint64_t to, Cell* cells) const;
   static uint16_t ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift);
   Row RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift) const;
+  // lane_races.cpp
+  bool Synchronises(const Accesses& accesses, uint64_t real, uint64_t bytes) const;
+  bool AccessLanes(const ptx2cpu_block& block, const Accesses& accesses);
+  bool HasCells(const Target& target);
+  void EnterLanes(const Accesses& accesses, const AccessSite& whole, const Target& target);
+  bool EnterLane(const Accesses& accesses, uint32_t lane, uint64_t offset, Lines& lines, uint64_t owner,
+                 Conflict& conflict);
+  // block_races.cpp again
   void CheckRaces(const AccessSite& site, const Target& target, uint64_t written);
   void EnterAt(const AccessSite& site, const Target& target, const CellAccess& access);
-  void EnterPages(const AccessSite& site, const Target& target, CellAccess access);
+  void EnterGlobal(const AccessSite& site, const Target& target, CellAccess access);
   void EnterWords(const AccessSite& site, const Target& target, CellAccess access, uint64_t from, uint64_t to,
                   Lines& lines, uint64_t owner);
   void CheckSync(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint32_t step, uint32_t a,

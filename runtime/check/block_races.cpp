@@ -15,11 +15,6 @@ namespace {
 // Of one access; a copy of more is not compared word by word.
 constexpr uint64_t kMaxWords = uint64_t{1} << 28;
 
-GlobalShadow& TheShadow() {
-  static GlobalShadow* const shadow = new GlobalShadow;  // workers may use it while the process ends
-  return *shadow;
-}
-
 std::array<uint32_t, 3> BlockAt(const ptx2cpu_block& block, uint32_t index) {
   const uint32_t row = index / block.nctaid[0];
   return {index % block.nctaid[0], row % block.nctaid[1], row / block.nctaid[1]};
@@ -115,17 +110,17 @@ void BlockCheck::EnterAt(const AccessSite& site, const Target& target, const Cel
   if (target.memory == Target::Memory::kShared)
     EnterWords(site, target, access, target.offset, target.offset + site.bytes, shared_, SharedOwner());
   else
-    EnterPages(site, target, access);
+    EnterGlobal(site, target, access);
 }
 
-void BlockCheck::EnterPages(const AccessSite& site, const Target& target, CellAccess access) {
-  constexpr uint64_t kPage = GlobalShadow::kPageBytes;
+void BlockCheck::EnterGlobal(const AccessSite& site, const Target& target, CellAccess access) {
+  constexpr uint64_t kStretch = GlobalShadow::kStretchBytes;
   const uint64_t end = target.real + std::min<uint64_t>(site.bytes, kMaxWords * 4);
   for (uint64_t at = target.real; at < end;) {
-    const uint64_t base = at / kPage * kPage, stop = std::min(base + kPage, end);
-    GlobalShadow::Page& page = TheShadow().PageOf(base);
-    std::lock_guard lock(page.lock);
-    EnterWords(site, target, access, at - base, stop - base, page.lines, launch_->number);
+    const uint64_t base = at / kStretch * kStretch, stop = std::min(base + kStretch, end);
+    GlobalShadow::Stretch& stretch = GlobalShadow::Get().StretchOf(base);
+    std::lock_guard lock(stretch.lock);
+    EnterWords(site, target, access, at - base, stop - base, stretch.lines, launch_->number);
     at = stop;
   }
 }
@@ -191,9 +186,8 @@ std::optional<Accesses> AsRow(const Accesses& accesses) {
 }
 
 bool HasRowForm(const Accesses& accesses) {
-  constexpr uint32_t kOthers = PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_BULK | PTX2CPU_ACCESS_LOCKSTEP |
-                               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES |
-                               63u << PTX2CPU_ACCESS_LANES_SHIFT;
+  constexpr uint32_t kOthers = PTX2CPU_ACCESS_BULK | PTX2CPU_ACCESS_LOCKSTEP | PTX2CPU_ACCESS_MBARRIER |
+                               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES;
   const uint32_t bytes = accesses.bytes;
   return (accesses.form & kOthers) == 0 && (bytes == 4 || bytes == 8 || bytes == 16);
 }
@@ -231,7 +225,9 @@ bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
                      (target.memory == Target::Memory::kShared || target.memory == Target::Memory::kGlobal) &&
                      !IsSettled(accesses.form) &&
                      !IsUnwritten(block, target, accesses.form, accesses.written);
-  if (races) return EnterAll(accesses, whole, target, first, last);
+  if (races)
+    return !Synchronises(accesses, target.real, whole.bytes) &&
+           EnterAll(accesses, whole, target, first, last);
   if (target.holder.bytes != 0 && accesses.range != PTX2CPU_NO_CHECK_RANGE) Remember(accesses, target.holder);
   return true;
 }
@@ -263,13 +259,13 @@ bool BlockCheck::EnterAll(const Accesses& accesses, const AccessSite& whole, con
     EnterLines(entering, target.offset, target.offset + whole.bytes, target.offset, shared_, SharedOwner());
     return true;
   }
-  constexpr uint64_t kPage = GlobalShadow::kPageBytes;
+  constexpr uint64_t kStretch = GlobalShadow::kStretchBytes;
   const uint64_t end = target.real + whole.bytes;
   for (uint64_t at = target.real; at < end;) {
-    const uint64_t base = at / kPage * kPage, stop = std::min(base + kPage, end);
-    GlobalShadow::Page& page = TheShadow().PageOf(base);
-    std::lock_guard lock(page.lock);
-    EnterLines(entering, at - base, stop - base, target.real - base, page.lines, launch_->number);
+    const uint64_t base = at / kStretch * kStretch, stop = std::min(base + kStretch, end);
+    GlobalShadow::Stretch& stretch = GlobalShadow::Get().StretchOf(base);
+    std::lock_guard lock(stretch.lock);
+    EnterLines(entering, at - base, stop - base, target.real - base, stretch.lines, launch_->number);
     at = stop;
   }
   return true;
@@ -297,7 +293,10 @@ void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to
     if (!lines.At(n, owner).has_cells &&
         (is_row ? lines.EnterRow(n, access, clock_) : lines.EnterReadOfAll(n, access, clock_)))
       continue;
-    EnterEach(entering, std::max(from, n * kBytesOfLine), std::min(to, (n + 1) * kBytesOfLine), start, lines);
+    const bool is_free = EnterEach(entering, std::max(from, n * kBytesOfLine),
+                                   std::min(to, (n + 1) * kBytesOfLine), start, lines);
+    if (is_free && is_row && access.writes && access.row.strong == 0 && words == kAllWords)
+      lines.Restart(n, access);
   }
 }
 
@@ -305,7 +304,7 @@ void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to
 uint16_t BlockCheck::ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift) {
   if (const int64_t lane = offset >> shift; lane >= 0 && lane < 64) {
     const uint64_t all = (uint64_t{1} << (kWordsOfLine >> shift)) - 1;
-    if ((lanes >> lane & all) == all) return 0xffff;
+    if ((lanes >> lane & all) == all) return kAllWords;
   }
   uint16_t words = 0;
   if (shift == 0) {
@@ -320,22 +319,43 @@ uint16_t BlockCheck::ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift) 
   return words;
 }
 
-// One thread after the other, in a line that this block has been asked about.
-void BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start,
+// The words that all lanes read. False if some remain, which may be entered again.
+bool BlockCheck::EnterReadsOfAll(const Entering& entering, uint64_t from, uint64_t to, Cell* cells) const {
+  const bool strong = (entering.accesses.form & PTX2CPU_ACCESS_STRONG) != 0;
+  const CellAccess first{clock_.Now(entering.threads.first, entering.accesses.ptx_line), 15, false, strong,
+                         false};
+  bool all = true;
+  for (uint64_t word = from / 4; word * 4 < to; ++word)
+    all &= EnterReads(cells[word % kWordsOfLine], first, entering.threads, clock_);
+  return all;
+}
+
+// One thread after the other, in a line that this block has been asked about. Returns whether none races.
+bool BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start,
                            Lines& lines) {
   const Accesses& accesses = entering.accesses;
   Cell* const cells = lines.CellsOf(from / kBytesOfLine);
-  for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
+  const bool strong = (accesses.form & PTX2CPU_ACCESS_STRONG) != 0;
+  bool is_free = true;
+  if (!entering.is_row && EnterReadsOfAll(entering, from, to, cells)) return true;
+  uint64_t lanes = accesses.lanes;
+  if (accesses.stride != 0) {  // those in the line
+    const auto shift = static_cast<uint32_t>(std::countr_zero(accesses.bytes));
+    lanes &= ~uint64_t{0} << (entering.first + ((from - start) >> shift));
+    lanes &= ~uint64_t{0} >> (63 - entering.first - ((to - 1 - start) >> shift));
+  }
+  for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
     const uint64_t at = start + static_cast<uint64_t>(accesses.stride) * (lane - entering.first);
-    if (static_cast<int64_t>(at) < static_cast<int64_t>(from) || at >= to) continue;
     const AccessSite site{entering.whole.block,     accesses.thread + lane, accesses.ptx_line,
                           accesses.AddressOf(lane), accesses.form,          accesses.bytes};
-    const CellAccess access{clock_.Now(site.thread, site.ptx_line), 15, site.Writes(), false, false};
+    const CellAccess access{clock_.Now(site.thread, site.ptx_line), 15, site.Writes(), strong, false};
     bool raced = false;
     for (uint64_t word = std::max(at, from) / 4; word * 4 < std::min(at + accesses.bytes, to); ++word) {
       Conflict conflict;
-      if (Enter(cells[word % kWordsOfLine], access, clock_, conflict) || raced) continue;
+      if (Enter(cells[word % kWordsOfLine], access, clock_, conflict)) continue;
+      is_free = false;
+      if (raced) continue;
       raced = true;
       Target target = entering.target;
       target.real += accesses.AddressOf(lane) - entering.whole.address;
@@ -343,9 +363,12 @@ void BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to,
       ReportRace(site, target, conflict);
     }
   }
+  return is_free;
 }
 
 void BlockCheck::ReportRace(const AccessSite& site, const Target& target, const Conflict& conflict) {
+  if (Findings::Get().CountKnown(Error::kRace, launch_->kernel, site.ptx_line, conflict.with.ptx_line))
+    return;
   Finding finding;
   finding.error = Error::kRace;
   finding.kernel = launch_->kernel;

@@ -41,6 +41,7 @@ void BlockClock::Begin(LaunchClock& launch, uint32_t block, uint32_t threads) {
   keeps_all_ = false;
   tested_.clear();
   objects_.clear();
+  object_hull_ = {};
   fences_.clear();
 }
 
@@ -83,17 +84,8 @@ ThreadGroup BlockClock::GroupOf(uint32_t first, uint32_t last) const {
   return {first, last, low == high && most <= low, low, least};
 }
 
-bool BlockClock::IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const {
-  if (stamp.is_copy != 0)
-    return stamp.block != block_ ? IsBlockKnown(stamp.block, 0) : IsDone(copies_.At(stamp.time), thread);
-  if (stamp.block != block_) return IsBlockKnown(stamp.block, stamp.time);
-  if (stamp.thread == thread || stamp.epoch < KnownEpoch(thread)) return true;
-  const bool same_warp = stamp.thread / kLanes == thread / kLanes;
-  if (same_warp && (lockstep || stamp.time < common_[stamp.thread])) return true;
-  if (!has_state_) return false;
-  const Thread& me = state_[thread];
-  if (same_warp && stamp.time < me.lanes[stamp.thread % kLanes]) return true;
-  return me.more != nullptr && stamp.time < (*me.more)[stamp.thread];
+bool BlockClock::IsCopyOrdered(const Stamp& stamp, uint32_t thread) const {
+  return stamp.block != block_ ? IsBlockKnown(stamp.block, 0) : IsDone(copies_.At(stamp.time), thread);
 }
 
 Knowledge BlockClock::KnowledgeOf(uint32_t thread) const {
@@ -179,6 +171,7 @@ void BlockClock::Publish(uint32_t thread, uint64_t address) {
   NeedState();
   launch_->Tick();
   Publication& publication = launch_->published[address];
+  launch_->publishing.Add(address);
   for (const auto& [block, until] : blocks_) {
     uint32_t& known = publication.blocks[block];
     known = std::max(known, until);
@@ -249,6 +242,7 @@ void BlockClock::ArriveAtObject(uint32_t thread, uint64_t address, uint64_t memo
   NeedState();
   launch_->Tick();
   const auto [place, is_new] = objects_.try_emplace(address);
+  object_hull_.Add(address);
   Object& object = place->second;
   if (is_new) object.memory = object.now = memory;
   object.Look(memory);

@@ -54,11 +54,24 @@ struct Publication {
   Knowledge threads;
 };
 
+// From the least to the greatest address of some.
+struct AddressHull {
+  uint64_t least = ~uint64_t{0}, greatest = 0;
+  void Add(uint64_t address) {
+    least = std::min(least, address);
+    greatest = std::max(greatest, address);
+  }
+  bool HasSomeOf(uint64_t address, uint64_t bytes) const {
+    return least < address + bytes && address <= greatest;
+  }
+};
+
 // One launch. One worker runs all of its blocks where races are looked for, so there is no lock.
 struct LaunchClock {
   uint32_t Tick() { return ++time; }
   uint32_t time = 0;
   std::unordered_map<uint64_t, Publication> published;  // by real address
+  AddressHull publishing;                               // their addresses
 };
 
 // Threads first to last of a block, and what they have in common.
@@ -99,7 +112,17 @@ class BlockClock {
     return block == block_ ? epoch >= group.epoch && time >= most_known_ : !IsBlockKnown(block, time);
   }
   // Is the access of the stamp ordered before what the thread does now?
-  bool IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const;
+  bool IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const {
+    if (stamp.is_copy != 0) return IsCopyOrdered(stamp, thread);
+    if (stamp.block != block_) return IsBlockKnown(stamp.block, stamp.time);
+    if (stamp.thread == thread || stamp.epoch < KnownEpoch(thread)) return true;
+    const bool same_warp = stamp.thread / kLanes == thread / kLanes;
+    if (same_warp && (lockstep || stamp.time < common_[stamp.thread])) return true;
+    if (!has_state_) return false;
+    const Thread& me = state_[thread];
+    if (same_warp && stamp.time < me.lanes[stamp.thread % kLanes]) return true;
+    return me.more != nullptr && stamp.time < (*me.more)[stamp.thread];
+  }
   // Has a fence between the views of memory come after the access, by a thread of the warp that made it or of
   // this thread's?
   bool IsFenced(const Stamp& stamp, uint32_t thread) const;
@@ -120,6 +143,12 @@ class BlockClock {
   void Acquire(uint32_t thread, uint64_t address) {
     if (!launch_->published.empty()) Learn(thread, address);
   }
+  // Whether an address of these is one that a thread may learn from, by a strong access or as a phase. May be
+  // true without one.
+  bool MayTeach(uint64_t address, uint64_t bytes) const {
+    return launch_->publishing.HasSomeOf(address, bytes) || object_hull_.HasSomeOf(address, bytes);
+  }
+  bool Teaches(uint64_t address) const { return launch_->published.contains(address) || IsObject(address); }
 
   // Asynchronous copies and what waits for them. `memory`: the mbarrier object at the address before what is
   // about to come; `change`: the thread's change of it, all ones: not known.
@@ -186,11 +215,13 @@ class BlockClock {
   mutable Asked asked_;  // the last answer
   // Copies of the block. Most blocks have none.
   bool IsDone(const Copies::Copy& copy, uint32_t thread) const;
+  bool IsCopyOrdered(const Stamp& stamp, uint32_t thread) const;
   Copies copies_;
   uint32_t latest_before_copies_ = 0;
   bool keeps_all_ = false;
   std::unordered_map<uint32_t, uint32_t> tested_;  // the phase that a thread's next load tests
   std::unordered_map<uint64_t, Object> objects_;   // by real address
+  AddressHull object_hull_;
   std::unordered_map<uint32_t, uint32_t> fences_;  // between views of memory: the last one's time, by warp
 };
 

@@ -144,6 +144,14 @@ void Findings::Add(Finding finding) {
     std::fputs("ptx2cpu: check: further findings are counted and not printed\n", stderr);
 }
 
+bool Findings::CountKnown(Error error, const std::string& kernel, uint32_t ptx_line, uint32_t other_line) {
+  std::lock_guard lock(state_->mutex);
+  const auto known = state_->places.find({error, kernel, ptx_line, other_line});
+  if (known == state_->places.end()) return false;
+  ++state_->all[known->second].count;
+  return true;
+}
+
 std::vector<Finding> Findings::All() const {
   std::lock_guard lock(state_->mutex);
   return state_->all;

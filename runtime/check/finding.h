@@ -55,6 +55,8 @@ class Findings {
   void Locate(const std::string& kernel, Locator locator);
   // Prints it if it is the first of its error, kernel and lines that no suppression covers; counts it.
   void Add(Finding finding);
+  // Counts one that has been added before, which need not be described again.
+  bool CountKnown(Error error, const std::string& kernel, uint32_t ptx_line, uint32_t other_line);
   // To be called before Finish reports: who finds errors only at the end adds them then.
   void BeforeFinish(std::function<void()> add);
   std::vector<Finding> All() const;

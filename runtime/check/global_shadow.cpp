@@ -3,27 +3,32 @@
 namespace ptx2cpu::rt::check {
 
 namespace {
-// The pages that this thread used last.
-struct RecentPage {
+// The stretches that this thread used last.
+struct Recent {
   uint64_t number = ~uint64_t{0};
-  GlobalShadow::Page* page = nullptr;
+  GlobalShadow::Stretch* stretch = nullptr;
 };
-constexpr size_t kRecentPages = 64;
-thread_local RecentPage recent[kRecentPages];
+constexpr size_t kRecent = 64;
+thread_local Recent recent[kRecent];
 }  // namespace
 
-GlobalShadow::Page& GlobalShadow::PageOf(uint64_t address) {
-  const uint64_t number = address / kPageBytes;
-  RecentPage& place = recent[number % kRecentPages];
-  if (place.number == number) return *place.page;
+GlobalShadow& GlobalShadow::Get() {
+  static GlobalShadow* const shadow = new GlobalShadow;  // workers may use it while the process ends
+  return *shadow;
+}
+
+GlobalShadow::Stretch& GlobalShadow::StretchOf(uint64_t address) {
+  const uint64_t number = address / kStretchBytes;
+  Recent& place = recent[number % kRecent];
+  if (place.number == number) return *place.stretch;
   std::lock_guard lock(mutex_);
-  std::unique_ptr<Page>& page = pages_[number];
-  if (page == nullptr) {
-    page = std::make_unique<Page>();
-    page->lines.Resize(kPageBytes / 4);
+  std::unique_ptr<Stretch>& stretch = stretches_[number];
+  if (stretch == nullptr) {
+    stretch = std::make_unique<Stretch>();
+    stretch->lines.Resize(kStretchBytes / 4);
   }
-  place = {number, page.get()};
-  return *page;
+  place = {number, stretch.get()};
+  return *stretch;
 }
 
 }  // namespace ptx2cpu::rt::check

@@ -24,25 +24,22 @@ bool Lines::IsFreeOf(size_t n, Line::Set set, const RowAccess& access, const Blo
   return true;
 }
 
-// Where Cell's rule puts the reads: in place 0 or 1, or neither for all of them.
-Lines::Place Lines::PlaceOf(size_t n, const RowAccess& access, const BlockClock& clock) const {
-  uint16_t ordered = 0, unordered = 0;
+// The words whose reads Cell's rule puts in the second place; nothing where that is not one answer for each
+// row.
+std::optional<uint16_t> Lines::SecondReads(size_t n, const RowAccess& access, const BlockClock& clock) const {
+  uint16_t second = 0;
   for (size_t i = 0; i < 2; ++i) {
-    const uint16_t words = lines_[n].words[Line::kFirstRead][i];
-    if ((words & access.words) == 0) continue;
+    const uint16_t words = lines_[n].words[Line::kFirstRead][i] & access.words;
+    if (words == 0) continue;
     const Row& row = RowOf(n, Line::kFirstRead, i);
-    if (IsOrdered(row, access, clock)) {
-      ordered |= words;
-    } else {
-      // Rows of one shift that differ have different threads for each word.
-      const bool differ = row.block != access.row.block || row.shift == access.row.shift;
-      if (!differ || !clock.IsOrderedForNone(row.block, row.epoch, row.time, access.threads))
-        return Place::kMixed;
-      unordered |= words;
-    }
+    if (IsOrdered(row, access, clock)) continue;
+    // Rows of one shift that differ have different threads for each word.
+    const bool differ = row.block != access.row.block || row.shift == access.row.shift;
+    if (!differ || !clock.IsOrderedForNone(row.block, row.epoch, row.time, access.threads))
+      return std::nullopt;
+    second |= words;
   }
-  if ((unordered & access.words) == 0) return Place::kFirst;
-  return (access.words & ~unordered) == 0 && (ordered & access.words) == 0 ? Place::kSecond : Place::kMixed;
+  return second;
 }
 
 bool Lines::CanTake(size_t n, Line::Set set, const Row& row, uint16_t words) const {
@@ -66,29 +63,30 @@ void Lines::Take(size_t n, Line::Set set, const Row& row, uint16_t words) {
     lines_[n].rows[set] = row;
     return;
   }
-  if (more_.empty()) more_.resize(lines_.size());
+  if (more_.empty()) more_ = ZeroArray<MoreRows>(lines_.size());
   more_[n][IndexOf(set, place)] = row;
 }
 
 bool Lines::EnterRow(size_t n, const RowAccess& access, const BlockClock& clock) {
-  const Line& line = lines_[n];
   const uint16_t words = access.words;
   // The same access again, of a line in which rows have shown that nothing raced since.
   if (!access.writes && Has(n, Line::kFirstRead, 0, access.row, words)) return true;
   if (!IsFreeOf(n, Line::kWrite, access, clock)) return false;
-  Line::Set set = Line::kWrite;
   if (access.writes) {
-    if (!IsFreeOf(n, Line::kFirstRead, access, clock) || !IsFreeOf(n, Line::kSecondRead, access, clock))
+    if (!IsFreeOf(n, Line::kFirstRead, access, clock) || !IsFreeOf(n, Line::kSecondRead, access, clock) ||
+        !CanTake(n, Line::kWrite, access.row, words))
       return false;
-  } else if (((line.words[Line::kFirstRead][0] | line.words[Line::kFirstRead][1]) & words) == 0) {
-    set = Line::kFirstRead;
-  } else {
-    const Place place = PlaceOf(n, access, clock);
-    if (place == Place::kMixed) return false;
-    set = place == Place::kFirst ? Line::kFirstRead : Line::kSecondRead;
+    Take(n, Line::kWrite, access.row, words);
+    return true;
   }
-  if (!CanTake(n, set, access.row, words)) return false;
-  Take(n, set, access.row, words);
+  const std::optional<uint16_t> second = SecondReads(n, access, clock);
+  if (!second) return false;
+  const auto first = static_cast<uint16_t>(words & ~*second);
+  if ((first != 0 && !CanTake(n, Line::kFirstRead, access.row, first)) ||
+      (*second != 0 && !CanTake(n, Line::kSecondRead, access.row, *second)))
+    return false;
+  if (first != 0) Take(n, Line::kFirstRead, access.row, first);
+  if (*second != 0) Take(n, Line::kSecondRead, access.row, *second);
   return true;
 }
 
@@ -119,12 +117,13 @@ bool Lines::EnterReadOfAll(size_t n, const RowAccess& access, const BlockClock& 
 void Lines::Resize(size_t words) {
   const size_t count = (words + kWordsOfLine - 1) / kWordsOfLine;
   if (lines_.size() >= count) return;
-  lines_.resize(count);
-  if (!more_.empty()) more_.resize(count);
+  lines_ = ZeroArray<Line>(count);
+  more_ = {};
+  cells_ = {};
 }
 
 Cell* Lines::CellsOf(size_t n) {
-  if (cells_.size() < lines_.size() * kWordsOfLine) cells_.resize(lines_.size() * kWordsOfLine);
+  if (cells_.empty()) cells_ = ZeroArray<Cell>(lines_.size() * kWordsOfLine);
   Cell* const cells = &cells_[n * kWordsOfLine];
   Line& line = lines_[n];
   if (line.has_cells) return cells;

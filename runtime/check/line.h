@@ -5,13 +5,15 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 #include "runtime/check/shadow.h"
+#include "runtime/check/zero_array.h"
 
 namespace ptx2cpu::rt::check {
 
 inline constexpr uint32_t kWordsOfLine = 16, kBytesOfLine = 64;
+inline constexpr uint16_t kAllWords = 0xffff;
 inline constexpr uint8_t kOneThread = 4;  // shift of a row in which one thread accesses all words
 
 // Accesses of whole words at one time by one instruction: of word w by thread `thread` + (w >> shift). 20
@@ -64,6 +66,7 @@ struct RowAccess {
 // Shadow of a stretch of memory: its lines, and cells once a line needs them.
 class Lines {
  public:
+  // For at least so many words; forgets what it knew if it was shorter.
   void Resize(size_t words);
   // Of words 16 n to 16 n + 15, as this owner knows it.
   Line& At(size_t n, uint64_t owner) {
@@ -81,6 +84,14 @@ class Lines {
     line.rows[set] = access.row;
     return true;
   }
+  // The same of a line that the owner has accessed, once all of that is ordered before this row, which writes
+  // all of its words: whatever is ordered after the row comes after the rest.
+  void Restart(size_t n, const RowAccess& access) {
+    Line& line = lines_[n];
+    line.Clear(line.owner);
+    line.words[Line::kWrite][0] = access.words;
+    line.rows[Line::kWrite] = access.row;
+  }
   // Enters a row in line n where rows describe the line afterwards and it is sure that nothing races; else
   // nothing is changed.
   bool EnterRow(size_t n, const RowAccess& access, const BlockClock& clock);
@@ -91,7 +102,6 @@ class Lines {
 
  private:
   using MoreRows = std::array<Row, 4>;
-  enum class Place : uint8_t { kFirst, kSecond, kMixed };
   static bool IsInLine(Line::Set set, size_t i) { return i == 0 && set != Line::kSecondRead; }
   static size_t IndexOf(Line::Set set, size_t i) { return set == Line::kSecondRead ? 2 + i : set; }
   // Row i of a set, which has words.
@@ -103,13 +113,14 @@ class Lines {
     return (words & ~lines_[n].words[set][i]) == 0 && RowOf(n, set, i).IsOneWith(row);
   }
   bool IsFreeOf(size_t n, Line::Set set, const RowAccess& access, const BlockClock& clock) const;
-  Place PlaceOf(size_t n, const RowAccess& access, const BlockClock& clock) const;
+  std::optional<uint16_t> SecondReads(size_t n, const RowAccess& access, const BlockClock& clock) const;
   bool CanTake(size_t n, Line::Set set, const Row& row, uint16_t words) const;
   void Take(size_t n, Line::Set set, const Row& row, uint16_t words);  // in place of what its words had
 
-  std::vector<Line> lines_;
-  std::vector<MoreRows> more_;  // none until a line needs them
-  std::vector<Cell> cells_;
+  // Zero bytes are a line without accesses, and a cell likewise.
+  ZeroArray<Line> lines_;
+  ZeroArray<MoreRows> more_;  // none until a line needs them
+  ZeroArray<Cell> cells_;     // the same
 };
 
 }  // namespace ptx2cpu::rt::check

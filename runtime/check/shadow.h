@@ -29,5 +29,8 @@ struct CellAccess {
 };
 // Compares an access with the cell and enters it there. False: it races, and `conflict` is with what.
 bool Enter(Cell& cell, const CellAccess& access, const BlockClock& clock, Conflict& conflict);
+// The same of reads by two or more threads of a group, the first of whom makes this access, in one step.
+// False: one step does not show what they leave in the cell, or one may race; nothing has been entered.
+bool EnterReads(Cell& cell, const CellAccess& first, const ThreadGroup& threads, const BlockClock& clock);
 
 }  // namespace ptx2cpu::rt::check

@@ -49,6 +49,8 @@ class TwoShadows {
   }
 
   uint32_t rows() const { return rows_; }
+  uint32_t restarts() const { return restarts_; }
+  uint32_t reads_together() const { return reads_together_; }
 
  private:
   uint32_t Below(uint32_t end) { return static_cast<uint32_t>(random_() % end); }
@@ -60,15 +62,27 @@ class TwoShadows {
     const uint32_t word =
         is_one ? Below(kWordsOfLine) : Below((kWordsOfLine >> shift) - count + 1) * words_each;
     const uint32_t thread = Below(4) * 16, ptx_line = 1 + Below(3);
-    bool free = true;
+    const ThreadGroup threads = clock_.GroupOf(thread, thread + count - 1);
+    Cell together = cells_[word];
+    const bool is_together =
+        is_one && threads.at_once &&
+        EnterReads(together, {clock_.Now(thread, ptx_line), 15, false, strong, false}, threads, clock_);
+    bool free = true, free_of_all = true;
     for (uint32_t i = 0; i < count; ++i) {
       for (uint32_t w = 0; w < words_each; ++w) {
         Conflict conflict;
-        free &= Enter(cells_[word + (is_one ? 0 : i * words_each) + w],
-                      {clock_.Now(thread + i, ptx_line), 15, writes, strong, false}, clock_, conflict);
+        const uint32_t at = word + (is_one ? 0 : i * words_each) + w;
+        const CellAccess access{clock_.Now(thread + i, ptx_line), 15, writes, strong, false};
+        free &= Enter(cells_[at], access, clock_, conflict);
+        free_of_all &= Enter(all_[at], access, clock_, conflict);
       }
     }
-    const ThreadGroup threads = clock_.GroupOf(thread, thread + count - 1);
+    CHECK(free == free_of_all);
+    if (is_together) {
+      CHECK(free);
+      CHECK(Same(together, cells_[word]));
+      ++reads_together_;
+    }
     const Line& line = lines_.At(0, owner_);
     if (!line.has_cells && threads.at_once) {
       RowAccess access;
@@ -87,6 +101,21 @@ class TwoShadows {
       }
     }
     Compare(is_one, word, words_each, count, {clock_.Now(thread, ptx_line), 15, writes, strong, false});
+    const bool is_whole = count * words_each == kWordsOfLine;
+    if (free && writes && !strong && is_whole && threads.at_once && lines_.At(0, owner_).has_cells)
+      Restart(threads,
+              {block_, threads.epoch, clock_.time(), static_cast<int32_t>(thread), ptx_line, shift, 0});
+  }
+
+  // Rows again. That forgets reads, which all came before the write.
+  void Restart(const ThreadGroup& threads, const Row& row) {
+    lines_.Restart(0, {row, threads, kAllWords, true});
+    for (Cell& cell : cells_) {
+      const Stamp write = cell.write;
+      cell = {};
+      cell.write = write, cell.write_bytes = 15;
+    }
+    ++restarts_;
   }
 
   // The line's cells, with the access entered too, are the others. Then it has none again.
@@ -104,25 +133,30 @@ class TwoShadows {
     if (Below(4) != 0) return;
     ++owner_;
     for (Cell& cell : cells_) cell = {};
+    for (Cell& cell : all_) cell = {};
   }
 
   std::minstd_rand random_;
   LaunchClock launch_;
   BlockClock clock_;
   Lines lines_;
-  Cell cells_[kWordsOfLine];
+  Cell cells_[kWordsOfLine], all_[kWordsOfLine];  // the second forget nothing
   uint64_t owner_ = 1;
-  uint32_t block_ = 0, rows_ = 0;
+  uint32_t block_ = 0, rows_ = 0, restarts_ = 0, reads_together_ = 0;
 };
 
 }  // namespace
 
 TEST_CASE("rows of a line hold what cells of its words hold") {
-  uint32_t rows = 0;
-  for (uint32_t seed = 1; seed <= 50; ++seed) {
+  uint32_t rows = 0, restarts = 0, reads_together = 0;
+  for (uint32_t seed = 1; seed <= 100; ++seed) {
     TwoShadows shadows(seed);
     for (uint32_t step = 0; step < 400; ++step) shadows.Step();
     rows += shadows.rows();
+    restarts += shadows.restarts();
+    reads_together += shadows.reads_together();
   }
+  CHECK(restarts > 10);
+  CHECK(reads_together > 1000);
   CHECK(rows > 1000);  // accesses that were entered as rows
 }
