@@ -77,7 +77,7 @@ Status LoopEmitter::StepOfRow(const ir::Inst& inst, const LaneStep& row_step, Va
   if (e.step->times) BeginThread(e, *e.step->times);
   const uint32_t row = e.f.required_threads[0];
   const bool always_whole = live == nullptr && row != 0 && row % plan.width == 0;
-  const bool parts = plan.masks_steps && LaneVectors(e, plan).PaysToPart();
+  const bool parts = plan.masks_steps && LaneVectors(e, plan).partings.PaysToPart();
   if (always_whole && plan.masks_steps && !parts) return LaneVectors(e, plan).Run(nullptr);
   if (plan.masks_steps && !parts) return MaskedStepOfRow(plan, rest, live);
   llvm::BasicBlock *whole = e.body.NewBlock("whole_step"), *part = e.body.NewBlock("part_of_step"),

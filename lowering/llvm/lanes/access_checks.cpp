@@ -16,7 +16,7 @@ constexpr unsigned kLanesOfCall = 64;
 }
 
 // i1: no active lane needs a call. Of a sequence whose lanes all access, the ends are as far as any.
-Value LaneVectors::AllInside(const AccessCheck& check, ir::ValueId address, const Mask& mask) {
+Value LaneChecks::AllInside(const AccessCheck& check, ir::ValueId address, const Mask& mask) {
   const ShapedValue shaped = e.values.Shaped(address);
   if (shaped.shape() == ShapedValue::Shape::kUniform) return check.IsInside(shaped.value);
   const LaneShape& shape = ShapeOf(address);
@@ -35,7 +35,7 @@ Value LaneVectors::AllInside(const AccessCheck& check, ir::ValueId address, cons
 }
 
 // The calls for all active lanes.
-void LaneVectors::CallChecks(const AccessCheck& check, const ir::Inst& inst, const Mask& mask) {
+void LaneChecks::CallChecks(const AccessCheck& check, const ir::Inst& inst, const Mask& mask) {
   const ShapedValue shaped = e.values.Shaped(inst.operands[0]);
   const LaneShape shape = ShapeIn(e, region_, inst.operands[0]);
   const bool is_uniform = shaped.shape() == ShapedValue::Shape::kUniform;
@@ -56,7 +56,7 @@ void LaneVectors::CallChecks(const AccessCheck& check, const ir::Inst& inst, con
 }
 
 // A call has a word for its lanes.
-void LaneVectors::ForEachCall(const Mask& mask, const std::function<void(unsigned from, Value lanes)>& call) {
+void LaneChecks::ForEachCall(const Mask& mask, const std::function<void(unsigned from, Value lanes)>& call) {
   Value bits = Bits(mask);
   for (unsigned from = 0; from < width_; from += kLanesOfCall) {
     Value part = from == 0 ? bits : b.CreateLShr(bits, Literal(bits, from));
@@ -64,14 +64,14 @@ void LaneVectors::ForEachCall(const Mask& mask, const std::function<void(unsigne
   }
 }
 
-void LaneVectors::EmitCheckSync(const ir::Inst& inst, const Mask& mask) {
+void LaneChecks::EmitCheckSync(const ir::Inst& inst, const Mask& mask) {
   Site site{e, b, inst};
   ForEachCall(mask, [&](unsigned from, Value lanes) {
     CallCheckSync(site, b.CreateAdd(e.step->thread, b.getInt32(from), "thread", true, true), lanes);
   });
 }
 
-Status LaneVectors::EmitCheck(const ir::Inst& inst, const Mask& mask) {
+Status LaneChecks::EmitCheck(const ir::Inst& inst, const Mask& mask) {
   Site site{e, b, inst};
   const AccessCheck check(site);
   if (!check.IsTested()) return CallChecks(check, inst, mask), Status{};

@@ -54,7 +54,7 @@ Value SumsBefore(llvm::IRBuilder<>& b, Value values, unsigned width) {
 
 }  // namespace
 
-Status LaneVectors::EmitCombined(const ir::Inst& inst, const Mask& mask) {
+Status LaneAtomics::EmitCombined(const ir::Inst& inst, const Mask& mask) {
   const AtomicOp op = inst.attrs.atomic;
   const ValueId operand = inst.operands[1];
   Value values = Vector(e.values.Get(operand));
@@ -94,11 +94,11 @@ bool IsLinear(ValueId source, std::span<const ir::Inst* const> made) {
 
 // Atomics that wait, if all lanes' words are in the worker's window, from which the code continues at
 // `after`. A lane takes two instructions then.
-Status LaneVectors::CombineInWindow(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after) {
+Status LaneAtomics::CombineInWindow(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after) {
   Value addresses = e.values.Get(inst.operands[0]), operand = e.values.Get(inst.operands[1]);
   if (!addresses->getType()->isVectorTy()) return {};
   std::vector<const ir::Inst*> made;
-  const ValueId source = NarrowSource(inst, inst.operands[0], made);
+  const ValueId source = v.one_by_one.NarrowSource(inst, inst.operands[0], made);
   if (!made.empty() && ir::Bits(f.type_of(source)) <= kMaxIndexBits && IsLinear(source, made))
     return CombineRange(inst, mask, after);
   const auto found = e.deferred.FindInWindow(addresses, IsAll(mask) ? nullptr : mask.lanes);
@@ -121,7 +121,7 @@ Status LaneVectors::CombineInWindow(const ir::Inst& inst, const Mask& mask, llvm
     llvm::Type* type = vector->getType()->getScalarType();
     return array == nullptr ? vector : b.CreateLoad(type, b.CreateInBoundsGEP(type, array, lane));
   };
-  TRY_STATUS(AllLanes([&](Value lane) -> Status {
+  TRY_STATUS(v.one_by_one.AllLanes([&](Value lane) -> Status {
     e.deferred.CombineAt(element(places, found.places, lane), element(operands, operand, lane));
     return {};
   }));
@@ -132,8 +132,8 @@ Status LaneVectors::CombineInWindow(const ir::Inst& inst, const Mask& mask, llvm
 
 // The same where the address is a base and a multiple of an index of few bits: all words that such an index
 // can choose are in the window.
-Status LaneVectors::CombineRange(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after) {
-  std::vector<Stored> operands = StoreOperands(inst, false);
+Status LaneAtomics::CombineRange(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after) {
+  std::vector<Stored> operands = v.one_by_one.StoreOperands(inst, false);
   const auto address =
       std::ranges::find_if(operands, [](const Stored& operand) { return !operand.remade.empty(); });
   const unsigned bits = static_cast<unsigned>(ir::Bits(f.type_of(address->id)));
@@ -141,7 +141,7 @@ Status LaneVectors::CombineRange(const ir::Inst& inst, const Mask& mask, llvm::B
     CurrentStep::Scope scope(e.step, ScalarStep());
     ValueMap::Overrides elements(e.values);
     elements.Set(address->id, {b.getIntN(bits, index), nullptr, nullptr});
-    TRY_STATUS(Remake(*address, elements));
+    TRY_STATUS(v.one_by_one.Remake(*address, elements));
     return e.values.Get(inst.operands[0]);
   };
   Value first = TRY(word_of(0)), second = TRY(word_of(1)), last = TRY(word_of((uint64_t{1} << bits) - 1));
@@ -151,7 +151,7 @@ Status LaneVectors::CombineRange(const ir::Inst& inst, const Mask& mask, llvm::B
   Value begin = b.CreateIntToPtr(b.CreateAdd(first, e.deferred.WindowShift()), b.getPtrTy()),
         distance = b.CreateSub(second, first);
   auto combine = [&](Value lane, std::span<const Stored> from) {
-    return AtLane(lane, from, [&]() -> Status {
+    return v.one_by_one.AtLane(lane, from, [&]() -> Status {
       Value index = b.CreateZExt(e.values.Get(address->id), b.getInt64Ty());
       Value word = b.CreateGEP(b.getInt8Ty(), begin, b.CreateMul(index, distance));
       e.deferred.CombineWaiting(word, e.values.Get(inst.operands[1]));
@@ -161,16 +161,16 @@ Status LaneVectors::CombineRange(const ir::Inst& inst, const Mask& mask, llvm::B
   llvm::BasicBlock *all = e.body.NewBlock("all_lanes"), *some = e.body.NewBlock("some_lanes");
   b.CreateCondBr(AllOf(mask), all, some);
   b.SetInsertPoint(all);
-  TRY_STATUS(AllLanesFrom(operands, combine));
+  TRY_STATUS(v.one_by_one.AllLanesFrom(operands, combine));
   b.CreateBr(after);
   b.SetInsertPoint(some);
-  TRY_STATUS(EachOf(mask, [&](Value lane) { return combine(lane, operands); }));
+  TRY_STATUS(v.one_by_one.EachOf(mask, [&](Value lane) { return combine(lane, operands); }));
   b.CreateBr(after);
   b.SetInsertPoint(search);
   return {};
 }
 
-void LaneVectors::ApplyDeferredBefore(const ir::Inst& inst, const Mask& mask) {
+void LaneAtomics::ApplyDeferredBefore(const ir::Inst& inst, const Mask& mask) {
   if (!e.deferred.Precede(inst)) return;
   const ShapedValue address = e.values.Shaped(inst.operands[0]);
   if (!address.value->getType()->isVectorTy()) return;  // what runs once for all lanes looks on its own

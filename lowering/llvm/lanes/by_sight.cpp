@@ -9,8 +9,8 @@ using ir::Opcode;
 using ir::ValueId;
 using Value = llvm::Value*;
 
-Value LaneVectors::ElsewhereThan(Value all, Value start, int64_t lanes_before, int64_t stride,
-                                 const Mask& mask) {
+Value LanesBySight::ElsewhereThan(Value all, Value start, int64_t lanes_before, int64_t stride,
+                                  const Mask& mask) {
   llvm::SmallVector<llvm::Constant*, 64> distances;
   for (int64_t lane = 0; lane < static_cast<int64_t>(width_); ++lane) {
     const auto distance = static_cast<uint64_t>((lane - lanes_before) * stride);
@@ -23,7 +23,7 @@ Value LaneVectors::ElsewhereThan(Value all, Value start, int64_t lanes_before, i
 
 // The test of ChooseBySight, where lanes meet: the first lane is active, and all are one sequence from there,
 // or up to some lane, and from there on one with the last.
-ShapedValue LaneVectors::Met(Value all, int64_t stride, const Mask& mask) {
+ShapedValue LanesBySight::Met(Value all, int64_t stride, const Mask& mask) {
   const unsigned before = width_ - 1;
   Value first = b.CreateExtractElement(all, uint64_t{0}),
         last = b.CreateExtractElement(all, uint64_t{before});
@@ -42,9 +42,9 @@ ShapedValue LaneVectors::Met(Value all, int64_t stride, const Mask& mask) {
 // Checks the addresses: one access if the first lane is active and each other has what follows its
 // neighbour's elements; of single elements two accesses if that is so up to some lane, and from there up to
 // the last one: vectors that go over the end of a row, as those that fill a tile mostly do.
-Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
-                                  const std::function<Status()>& together,
-                                  const std::function<Status()>& apart) {
+Status LanesBySight::ChooseBySight(const ir::Inst& inst, const Mask& mask,
+                                   const std::function<Status()>& together,
+                                   const std::function<Status()>& apart) {
   const ValueId address = inst.operands[0];
   Value all = e.values.Get(address), first = b.CreateExtractElement(all, uint64_t{0});
   const size_t count = ElementCount(inst);
@@ -63,14 +63,14 @@ Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
     Value last = b.CreateExtractElement(all, uint64_t{before});
     Value in_neither = b.CreateAnd(elsewhere, elsewhere_than(last, before));
     Value two = b.CreateAnd(is_none(in_neither), b.CreateAnd(is_active(0), is_active(before)));
-    return Choose(two, [&] { return InTwoRuns(inst, mask, elsewhere); }, apart, results);
+    return v.partings.Choose(two, [&] { return InTwoRuns(inst, mask, elsewhere); }, apart, results);
   };
   ValueMap::Overrides as_sequence(e.values);
   as_sequence.Set(address, {all, first, e.values.Shaped(address).holds});
-  return Choose(holds, together, in_pieces, results);
+  return v.partings.Choose(holds, together, in_pieces, results);
 }
 
-Status LaneVectors::InTwoRuns(const ir::Inst& inst, const Mask& mask, Value second) {
+Status LanesBySight::InTwoRuns(const ir::Inst& inst, const Mask& mask, Value second) {
   llvm::BasicBlock* runs = e.body.NewBlock("two_runs");
   b.CreateBr(runs);
   b.SetInsertPoint(runs);
@@ -82,10 +82,10 @@ Status LaneVectors::InTwoRuns(const ir::Inst& inst, const Mask& mask, Value seco
     ValueMap::Overrides as_sequence(e.values);
     as_sequence.Set(address, {all, b.CreateExtractElement(all, uint64_t{before}), nullptr});
     if (inst.op == Opcode::kStore) {
-      StoreTogether(inst, masks[run], before);
+      v.accesses.StoreTogether(inst, masks[run], before);
       continue;
     }
-    LoadTogether(inst, masks[run], before);
+    v.accesses.LoadTogether(inst, masks[run], before);
     Value here = e.values.Get(inst.results[0]);
     loaded = run == 0 ? here : b.CreateSelect(second, here, loaded);
   }

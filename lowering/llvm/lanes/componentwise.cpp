@@ -31,7 +31,7 @@ constexpr int kMaxOperations = 24;  // on whole records
 
 class Componentwise {
  public:
-  Componentwise(llvm::IRBuilder<>& b, const LaneVectors::Elements& elements, unsigned lanes)
+  Componentwise(llvm::IRBuilder<>& b, const LaneRecords::Elements& elements, unsigned lanes)
       : b_(b), elements_(elements), lanes_(lanes) {}
 
   // The records with these elements; null: they are not computed alike, or not from records. A record has two
@@ -185,7 +185,7 @@ class Componentwise {
   }
 
   llvm::IRBuilder<>& b_;
-  const LaneVectors::Elements& elements_;
+  const LaneRecords::Elements& elements_;
   const unsigned lanes_;
   int operations_ = 0, loads_ = 0;
   size_t piece_ = 0;
@@ -193,12 +193,12 @@ class Componentwise {
   std::map<Values, Value> in_turn_;
 };
 
-void LaneVectors::NoteElements(const ir::Inst& load, Value whole) {
+void LaneRecords::NoteElements(const ir::Inst& load, Value whole) {
   const auto count = static_cast<unsigned>(load.results.size());
   for (unsigned k = 0; k < count; ++k) elements_[e.values.Get(load.results[k])] = {whole, k, count};
 }
 
-Value LaneVectors::InOrderOfMemory(const ir::Inst& store) {
+Value LaneRecords::InOrderOfMemory(const ir::Inst& store) {
   Values parts;
   for (size_t k = 1; k < store.operands.size(); ++k) parts.push_back(Vector(e.values.Get(store.operands[k])));
   return Componentwise(b, elements_, width_).Of(parts);

@@ -17,7 +17,7 @@ using ir::ValueId;
 using Value = llvm::Value*;
 
 // The first lane's value, computed from that of its parts: the vector is needed only where the test fails.
-Result<Value> LaneVectors::FirstOf(ValueId id, std::span<const ValueId> parts) {
+Result<Value> GroupedAccesses::FirstOf(ValueId id, std::span<const ValueId> parts) {
   const ShapedValue shaped = e.values.Shaped(id);
   if (!shaped.value->getType()->isVectorTy()) return shaped.value;
   if (shaped.first != nullptr) return shaped.first;
@@ -36,7 +36,7 @@ Result<Value> LaneVectors::FirstOf(ValueId id, std::span<const ValueId> parts) {
 }
 
 // In the active lanes. Null: always.
-Value LaneVectors::IsPattern(ValueId part, const Mask& mask) {
+Value GroupedAccesses::IsPattern(ValueId part, const Mask& mask) {
   const ShapedValue shaped = e.values.Shaped(part);
   if (shaped.first != nullptr) return shaped.holds;
   const LaneRegion::Pattern& pattern = region_.patterns.at(part.index);
@@ -55,7 +55,7 @@ Value LaneVectors::IsPattern(ValueId part, const Mask& mask) {
 }
 
 // No lane's value wraps around where it is widened; `first`: of the narrow values.
-Value LaneVectors::IsUnwrapped(const ir::Inst& widened, Value first) {
+Value GroupedAccesses::IsUnwrapped(const ir::Inst& widened, Value first) {
   const auto [low, high] = std::ranges::minmax(region_.patterns.at(widened.operands[0].index).distances);
   const bool is_signed = widened.op == Opcode::kSext;
   const int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
@@ -65,10 +65,11 @@ Value LaneVectors::IsUnwrapped(const ir::Inst& widened, Value first) {
   return b.CreateAnd(fits_above, b.CreateICmpSGE(wide, b.getInt64(static_cast<uint64_t>(least - low))));
 }
 
-Status LaneVectors::InGroups(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart) {
+Status GroupedAccesses::InGroups(const ir::Inst& inst, const Mask& mask,
+                                 const std::function<Status()>& apart) {
   const ValueId address = inst.operands[0];
   const auto [parts, widened] =
-      analysis::PartsOfPattern(f, region_, inst, [&](ir::BlockId block) { return is_open_[block.index]; });
+      analysis::PartsOfPattern(f, region_, inst, [&](ir::BlockId block) { return v.flow.IsOpen(block); });
   GroupedAccess access{
       inst, *GroupsOfAccess(region_, inst), region_.patterns.at(address.index).distances, nullptr, {}};
   const bool is_store = inst.op == Opcode::kStore;
@@ -109,19 +110,19 @@ Status LaneVectors::InGroups(const ir::Inst& inst, const Mask& mask, const std::
     };
     auto masked = [&] { return access_under(mask); };
     if (!masks) return whole();
-    return masks_always ? masked() : Choose(AllOf(mask), whole, masked, results);
+    return masks_always ? masked() : v.partings.Choose(AllOf(mask), whole, masked, results);
   };
-  return Choose(holds, in_groups, apart, results);
+  return v.partings.Choose(holds, in_groups, apart, results);
 }
 
-std::vector<int> LaneVectors::GroupedAccess::LanesOf(size_t group) const {
-  const auto count = static_cast<int64_t>(LaneVectors::ElementCount(inst));
+std::vector<int> GroupedAccesses::GroupedAccess::LanesOf(size_t group) const {
+  const auto count = static_cast<int64_t>(ElementCount(inst));
   return analysis::LanesOfGroup(distances, groups, group, bytes(), count);
 }
 
 // Of a store: which of its parts, each `width` lanes' elements, has what the place in a group takes; -1:
 // none.
-int LaneVectors::GroupedAccess::PartAt(size_t group, size_t place, unsigned width) const {
+int GroupedAccesses::GroupedAccess::PartAt(size_t group, size_t place, unsigned width) const {
   const int lane = LanesOf(group)[place];
   if (lane < 0) return lane;
   const int64_t first = (distances[static_cast<size_t>(lane)] - groups.begin[group]) / bytes();
@@ -129,14 +130,14 @@ int LaneVectors::GroupedAccess::PartAt(size_t group, size_t place, unsigned widt
 }
 
 // By element of a group's access: whether the lane is active that has it.
-Value LaneVectors::ActiveInGroup(const Mask& mask, std::span<const int> lanes) {
+Value GroupedAccesses::ActiveInGroup(const Mask& mask, std::span<const int> lanes) {
   llvm::SmallVector<int, 64> from;
   for (int lane : lanes) from.push_back(lane < 0 ? static_cast<int>(width_) : lane);
   return b.CreateShuffleVector(mask.lanes, llvm::Constant::getNullValue(mask.lanes->getType()), from);
 }
 
 // By element of a group's load: whether one of the lanes is active that read it.
-Value LaneVectors::ReadInGroup(const GroupedAccess& access, size_t group, const Mask& mask) {
+Value GroupedAccesses::ReadInGroup(const GroupedAccess& access, size_t group, const Mask& mask) {
   const auto count = static_cast<int64_t>(ElementCount(access.inst));
   llvm::Type* word = b.getIntNTy(std::max(width_, 32u));
   std::vector<uint64_t> readers(static_cast<size_t>(access.elements()));
@@ -152,7 +153,7 @@ Value LaneVectors::ReadInGroup(const GroupedAccess& access, size_t group, const 
   return b.CreateICmpNE(active, llvm::Constant::getNullValue(active->getType()));
 }
 
-void LaneVectors::LoadGroups(const GroupedAccess& access, const Mask& mask) {
+void GroupedAccesses::LoadGroups(const GroupedAccess& access, const Mask& mask) {
   const ir::Inst& inst = access.inst;
   const analysis::LaneGroups& groups = access.groups;
   const int64_t bytes = access.bytes(), elements = access.elements();
@@ -161,7 +162,8 @@ void LaneVectors::LoadGroups(const GroupedAccess& access, const Mask& mask) {
   auto* run = llvm::FixedVectorType::get(type, static_cast<unsigned>(elements));
   auto* singles = llvm::FixedVectorType::get(type, static_cast<unsigned>(groups.begin.size()));
   llvm::SmallVector<Value, 32> runs;
-  PrefetchNextBlock(inst, access.start, static_cast<unsigned>(groups.begin.back() + elements * bytes));
+  v.prefetch.PrefetchNextBlock(inst, access.start,
+                               static_cast<unsigned>(groups.begin.back() + elements * bytes));
   Value whole = llvm::PoisonValue::get(singles);
   for (size_t n = 0; n < groups.begin.size(); ++n) {
     Value pointer = b.CreateConstGEP1_64(b.getInt8Ty(), access.start, static_cast<uint64_t>(groups.begin[n]));
@@ -193,7 +195,7 @@ void LaneVectors::LoadGroups(const GroupedAccess& access, const Mask& mask) {
 
 // `keeps`: what lies between the lanes' elements is loaded and stored again, so that two stores whose
 // elements lie between each other's become one.
-void LaneVectors::StoreGroups(const GroupedAccess& access, const Mask& mask, bool keeps) {
+void GroupedAccesses::StoreGroups(const GroupedAccess& access, const Mask& mask, bool keeps) {
   const ir::Inst& inst = access.inst;
   const llvm::Align align = AlignOf(inst, 0);
   llvm::SmallVector<Value, 4> parts;

@@ -35,7 +35,7 @@ std::optional<std::vector<uint64_t>> Known(Value vector, unsigned width) {
 }  // namespace
 
 // The low bits of base + stride * lane, where the base has zeros there. Null: not known.
-Value LaneVectors::KnownLowBits(const ir::Inst& inst) const {
+Value LaneComputations::KnownLowBits(const ir::Inst& inst) const {
   if (inst.op != Opcode::kAnd) return nullptr;
   for (size_t n = 0; n < 2; ++n) {
     const ir::InstId def = f.at_value(inst.operands[1 - n]).def;
@@ -54,7 +54,7 @@ Value LaneVectors::KnownLowBits(const ir::Inst& inst) const {
 
 // Of those that have not ended, too: where a warp of which lanes may have ended stores the sum of its lanes,
 // `if (lane == 0)`, that one lane's part of the sum suffices.
-std::optional<unsigned> LaneVectors::OnlyLane(const Mask& mask) const {
+std::optional<unsigned> LaneAccesses::OnlyLane(const Mask& mask) const {
   auto lanes = Known(mask.lanes, width_);
   if (auto* where = llvm::dyn_cast<llvm::SelectInst>(mask.lanes)) {
     auto* otherwise = llvm::dyn_cast<llvm::Constant>(where->getFalseValue());
@@ -65,7 +65,7 @@ std::optional<unsigned> LaneVectors::OnlyLane(const Mask& mask) const {
 }
 
 // One access for lanes that read parts of one run of memory, each element of which some lane reads.
-bool LaneVectors::LoadKnown(const ir::Inst& inst, const Mask& mask) {
+bool LaneAccesses::LoadKnown(const ir::Inst& inst, const Mask& mask) {
   const ValueId address = inst.operands[0];
   Value addresses = e.values.Get(address);
   const auto places = Known(addresses, width_), active = Known(mask.lanes, width_);

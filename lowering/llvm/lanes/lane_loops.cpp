@@ -12,15 +12,14 @@ using Value = llvm::Value*;
 
 namespace {
 constexpr size_t kMaxSteps = 16;  // of a value in a trip
-Value Known(llvm::IRBuilder<>& b, Value holds) { return holds != nullptr ? holds : b.getTrue(); }
 }  // namespace
 
-LaneVectors::LoopState LaneVectors::Entering(const LaneRegion::Item& item, const Mask& mask) {
+LaneLoopState LaneLoops::Entering(const LaneRegion::Item& item, const Mask& mask) {
   const LaneRegion::Level& loop = region_.levels[item.loop];
   const std::vector<ValueId>& params = f.at_block(item.block).params;
   LoopState state{{mask.active(), b.getTrue()}, {}, {}, {}};
   for (size_t i = 0; i < params.size(); ++i) {
-    state.params.push_back(Merge(item.in, i, ShapeOf(params[i])));
+    state.params.push_back(v.meets.Merge(item.in, i, ShapeOf(params[i])));
     if (!ShapeOf(params[i]).uniform()) state.params[i].value = Vector(state.params[i].value);
   }
   if (loop.leaves_together) return state;
@@ -30,19 +29,19 @@ LaneVectors::LoopState LaneVectors::Entering(const LaneRegion::Item& item, const
   return state;
 }
 
-Status LaneVectors::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
+Status LaneLoops::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
   const LaneRegion::Level& loop = region_.levels[item.loop];
-  Guard guard = Open(mask);
+  const LaneMasks::Guard guard = v.masks.Open(mask);
   if (!f.at_block(item.block).params.empty() && item.in.empty())
     return Fail(ErrorCode::kInternal, "function " + f.name + ": a region's entry has parameters");
   const LoopState state = Entering(item, mask);
-  TRY_STATUS(PaysToVersion(item, state.mask) ? EmitWholeTrips(item, state) : EmitLoopBody(item, state));
-  Close(guard, loop.live_out, loop.exits);
+  TRY_STATUS(v.trips.PaysToVersion(item) ? v.trips.EmitWholeTrips(item, state) : EmitLoopBody(item, state));
+  v.masks.Close(guard, loop.live_out, loop.exits);
   return {};
 }
 
 // Whether every trip adds to the parameter what is the same in all lanes.
-bool LaneVectors::GrowsAlike(const LaneRegion::Item& item, size_t number) const {
+bool LaneLoops::GrowsAlike(const LaneRegion::Item& item, size_t number) const {
   const ValueId param = f.at_block(item.block).params[number];
   return std::ranges::all_of(region_.levels[item.loop].latches, [&](EdgeRef latch) {
     ValueId at = f.successors(latch.from)[latch.number].args[number];
@@ -63,8 +62,8 @@ bool LaneVectors::GrowsAlike(const LaneRegion::Item& item, size_t number) const 
 // In the loop's head: the parameters of its first block. `by_distance`: sequences that grow alike are what
 // they began with and the distance of the first lane from there, so that vectors of them are made where they
 // are needed, which is seldom in a loop.
-std::vector<LaneVectors::LoopPhis> LaneVectors::HeadPhis(const LaneRegion::Item& item, const LoopState& state,
-                                                         llvm::BasicBlock* from, bool by_distance) {
+std::vector<LaneLoopPhis> LaneLoops::HeadPhis(const LaneRegion::Item& item, const LoopState& state,
+                                              llvm::BasicBlock* from, bool by_distance) {
   auto phi = [&](Value first) {
     llvm::PHINode* made = b.CreatePHI(first->getType(), 2);
     made->addIncoming(first, from);
@@ -77,11 +76,11 @@ std::vector<LaneVectors::LoopPhis> LaneVectors::HeadPhis(const LaneRegion::Item&
     const bool is_distant = by_distance && ShapeOf(params[i]).affine() && GrowsAlike(item, i);
     phis.push_back({is_distant ? nullptr : phi(entering.value)});
     if (ShapeOf(params[i]).affine())
-      phis[i].first = phi(entering.first), phis[i].holds = phi(Known(b, entering.holds));
+      phis[i].first = phi(entering.first), phis[i].holds = phi(AsBit(entering.holds));
     TwoRuns& runs = phis[i].runs = entering.runs;
     if (runs.second != nullptr) {
       for (Value& first : runs.first) first = phi(first);
-      runs.holds = phi(Known(b, runs.holds));
+      runs.holds = phi(AsBit(runs.holds));
     }
     e.values.SetShaped(params[i], {phis[i].value, phis[i].first, phis[i].holds, runs});
   }
@@ -89,35 +88,35 @@ std::vector<LaneVectors::LoopPhis> LaneVectors::HeadPhis(const LaneRegion::Item&
 }
 
 // A trip that does something else to a value than to step it ends what is known of its runs.
-void LaneVectors::TurnRuns(const TwoRuns& phis, const TwoRuns& turning) {
+void LaneLoops::TurnRuns(const TwoRuns& phis, const TwoRuns& turning) {
   if (phis.second == nullptr) return;
   const bool stays = turning.second == phis.second && turning.stride == phis.stride;
   auto turn = [&](Value phi, Value value) {
     llvm::cast<llvm::PHINode>(phi)->addIncoming(value, b.GetInsertBlock());
   };
   for (size_t k = 0; k < 2; ++k) turn(phis.first[k], stays ? turning.first[k] : Literal(phis.first[k], 0));
-  turn(phis.holds, stays ? Known(b, turning.holds) : b.getFalse());
+  turn(phis.holds, stays ? AsBit(turning.holds) : b.getFalse());
 }
 
 // At the end of a trip: what the next one begins with.
-void LaneVectors::Turn(const LaneRegion::Item& item, const std::vector<LoopPhis>& phis) {
+void LaneLoops::Turn(const LaneRegion::Item& item, const std::vector<LoopPhis>& phis) {
   const std::vector<ValueId>& params = f.at_block(item.block).params;
   std::vector<ShapedValue> turning;
   for (size_t i = 0; i < params.size(); ++i)
-    turning.push_back(Merge(region_.levels[item.loop].latches, i, ShapeOf(params[i])));
+    turning.push_back(v.meets.Merge(region_.levels[item.loop].latches, i, ShapeOf(params[i])));
   for (size_t i = 0; i < params.size(); ++i) {
     bool uniform = ShapeOf(params[i]).uniform();
     if (phis[i].value != nullptr)
       phis[i].value->addIncoming(uniform ? turning[i].value : Vector(turning[i].value), b.GetInsertBlock());
     if (phis[i].first == nullptr) continue;
     phis[i].first->addIncoming(turning[i].first, b.GetInsertBlock());
-    phis[i].holds->addIncoming(Known(b, turning[i].holds), b.GetInsertBlock());
+    phis[i].holds->addIncoming(AsBit(turning[i].holds), b.GetInsertBlock());
     TurnRuns(phis[i].runs, turning[i].runs);
   }
 }
 
 // At least one lane enters.
-Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const LoopState& state) {
+Status LaneLoops::EmitLoopBody(const LaneRegion::Item& item, const LoopState& state) {
   const LaneRegion::Level& loop = region_.levels[item.loop];
   llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.body.NewBlock("lanes_loop"),
                    *after = e.body.NewBlock("lanes_left");
@@ -142,23 +141,23 @@ Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const LoopState& 
     Value value = b.CreateAdd(state.params[i].value, Vector(distance));
     e.values.SetShaped(params[i], {value, phis[i].first, phis[i].holds, phis[i].runs});
   }
-  TRY_STATUS(EmitLevel(item.loop, here));
+  TRY_STATUS(v.flow.EmitLevel(item.loop, here));
 
   Turn(item, phis);
-  Mask again = Either(loop.latches);
+  Mask again = v.masks.Either(loop.latches);
   if (lanes != nullptr) lanes->addIncoming(again.lanes, b.GetInsertBlock());
   if (!loop.leaves_together) {
-    Value leaving = loop.exits.empty() ? Empty().lanes : Either(loop.exits).lanes;
+    Value leaving = loop.exits.empty() ? Empty().lanes : v.masks.Either(loop.exits).lanes;
     for (size_t i = 0; i < out.size(); ++i) {
       Value value = b.CreateSelect(leaving, Vector(e.values.Get(loop.live_out[i])), out[i]);
       out[i]->addIncoming(value, b.GetInsertBlock());
       e.values.SetShaped(loop.live_out[i], {value, nullptr, nullptr});
-      region_.shapes.Set(loop.live_out[i].index) = analysis::kVaryingShape;
+      v.region.shapes.Set(loop.live_out[i].index) = analysis::kVaryingShape;
     }
     for (size_t i = 0; i < left.size(); ++i) {
-      Value all = b.CreateOr(left[i], edges_.at(loop.exits[i]).lanes);
+      Value all = b.CreateOr(left[i], v.masks.Of(loop.exits[i]).lanes);
       left[i]->addIncoming(all, b.GetInsertBlock());
-      edges_[loop.exits[i]] = {all, nullptr};
+      v.masks.Set(loop.exits[i], {all, nullptr});
     }
   }
   b.CreateCondBr(AnyOf(again), head, after);

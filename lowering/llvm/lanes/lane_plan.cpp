@@ -330,4 +330,14 @@ std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry
   return LanePlan{std::move(*region), width, e.m.traits.has_avx512, true};
 }
 
+size_t ElementCount(const ir::Inst& access) {
+  return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
+}
+
+llvm::Align AlignOf(const ir::Inst& access, size_t element) {
+  const auto bytes = static_cast<uint64_t>(ir::Bytes(access.type));
+  llvm::Align whole(access.attrs.align != 0 ? access.attrs.align : bytes * ElementCount(access));
+  return llvm::commonAlignment(whole, element * bytes);
+}
+
 }  // namespace ptx2cpu::lowering

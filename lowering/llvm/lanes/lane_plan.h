@@ -54,6 +54,9 @@ constexpr bool IsOnceForAll(ir::Opcode op) {
 }
 // Elements from one lane to the next of a kStrided access, other than 0 and the elements of one.
 int64_t ElementsApart(const LaneShape& address, const ir::Inst& access);
+// Of a load or store: how many elements each lane accesses, and how they are aligned.
+size_t ElementCount(const ir::Inst& access);
+llvm::Align AlignOf(const ir::Inst& access, size_t element);
 // Machines gather words: the aligned one that holds all of what a load of less than 32 bits an element reads.
 // 0: none does.
 unsigned BitsOfGatheredWord(const ir::Inst& load);

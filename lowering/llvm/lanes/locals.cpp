@@ -169,7 +169,7 @@ llvm::Align LocalWords::Align() const {
   return llvm::Align(std::min(64u, granule_ * std::bit_floor(width_)));
 }
 
-Status LaneVectors::LoadLocal(const ir::Inst& inst, const Mask& mask) {
+Status LaneLocals::LoadLocal(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, false);
   const unsigned granule = e.memory.local_granule(), bits = static_cast<unsigned>(ir::Bits(inst.type));
   const LocalWords words(e, width_, inst, mask.lanes);
@@ -192,7 +192,7 @@ Status LaneVectors::LoadLocal(const ir::Inst& inst, const Mask& mask) {
 }
 
 // Elements that are less than a word: those of one word together where the word's beginning is known.
-void LaneVectors::StorePartsOfWords(const ir::Inst& inst, const Mask& mask) {
+void LaneLocals::StorePartsOfWords(const ir::Inst& inst, const Mask& mask) {
   const unsigned granule = e.memory.local_granule(), bits = static_cast<unsigned>(ir::Bits(inst.type));
   const size_t count = inst.operands.size() - 1;
   const size_t together = AlignOfLocal(inst) >= granule ? std::min<size_t>(8 * granule / bits, count) : 1;
@@ -218,7 +218,7 @@ void LaneVectors::StorePartsOfWords(const ir::Inst& inst, const Mask& mask) {
   }
 }
 
-Status LaneVectors::StoreLocal(const ir::Inst& inst, const Mask& mask) {
+Status LaneLocals::StoreLocal(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, false);
   const unsigned granule = e.memory.local_granule(), bits = static_cast<unsigned>(ir::Bits(inst.type));
   if (bits / 8 < granule) return StorePartsOfWords(inst, mask), Status{};

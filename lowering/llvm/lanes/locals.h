@@ -2,7 +2,7 @@
 // offset in all lanes is one vector, and offsets that are constants leave values after LLVM's promotion.
 #pragma once
 
-#include "lowering/llvm/emit/function_emitter.h"
+#include "lowering/llvm/lanes/lane_part.h"
 
 namespace ptx2cpu::lowering {
 
@@ -38,6 +38,16 @@ class LocalWords {
   const unsigned width_, granule_;
   llvm::FixedVectorType* word_;
   llvm::Value *offset_, *lanes_, *readable_;
+};
+
+class LaneLocals : LanePart {
+ public:
+  using LanePart::LanePart;
+  Status LoadLocal(const ir::Inst& inst, const Mask& mask);
+  Status StoreLocal(const ir::Inst& inst, const Mask& mask);
+
+ private:
+  void StorePartsOfWords(const ir::Inst& inst, const Mask& mask);
 };
 
 }  // namespace ptx2cpu::lowering

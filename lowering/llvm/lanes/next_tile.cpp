@@ -56,7 +56,7 @@ bool IsPlainLoad(const ir::Inst& inst) {
 }  // namespace
 
 // Loads of whole rows by regions that each thread runs once.
-std::vector<const ir::Inst*> LaneVectors::LoadsOfTile() const {
+std::vector<const ir::Inst*> LanePrefetch::LoadsOfTile() const {
   std::vector<const ir::Inst*> loads;
   for (const ir::Inst& lanes : f.insts) {
     if (!lanes.block.valid() || lanes.op != Opcode::kForLanes) continue;
@@ -75,7 +75,7 @@ std::vector<const ir::Inst*> LaneVectors::LoadsOfTile() const {
 }
 
 // Once for a step of a region that each thread runs once.
-void LaneVectors::PrefetchNextTile() {
+void LanePrefetch::PrefetchNextTile() {
   if (std::exchange(has_stored_, true) || !OfRow() || region_.levels.size() != 1) return;
   const uint32_t* shape = f.required_threads;
   const bool has_rows = f.is_flat && f.resumes == ir::Resumes::kNever && shape[0] >= width_ && shape[1] > 1;

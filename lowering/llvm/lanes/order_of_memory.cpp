@@ -39,7 +39,7 @@ uint64_t StreamedBytes(const Target& target) {
 }  // namespace
 
 // Not where a loop has another load: all of one would be in registers before the other begins.
-bool LaneVectors::MayOrder() const {
+bool OrderOfMemory::MayOrder() const {
   if (region_.levels.size() == 1) return true;
   size_t loads = 0;
   for (ir::BlockId block : region_.blocks) {
@@ -54,7 +54,7 @@ bool LaneVectors::MayOrder() const {
 // LLVM orders loads by what keeps few registers alive, which reads parts of several rows in turns, each from
 // its end: as many streams of memory, for which processors do not fetch ahead as they do for one. The empty
 // assembly between registers of the row keeps their order, and is no instruction.
-void LaneVectors::LoadInOrder(const ir::Inst& inst, Value first, Memory memory) {
+void OrderOfMemory::LoadInOrder(const ir::Inst& inst, Value first, Memory memory) {
   const auto bytes = static_cast<unsigned>(ir::Bytes(inst.type));
   const unsigned lanes = std::max(e.m.traits.vector_bytes / bytes, 1u);
   auto* type = llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), lanes);
@@ -72,7 +72,7 @@ void LaneVectors::LoadInOrder(const ir::Inst& inst, Value first, Memory memory) 
 
 // About how often a thread comes to the access: the trips of the loop that moves its address, 1 where they
 // are not known.
-Value LaneVectors::TripsAround(const ir::Inst& access) {
+Value OrderOfMemory::TripsAround(const ir::Inst& access) {
   Value once = b.getInt64(1);
   const auto counter = CounterIn(f, access.operands[0], kDepth);
   if (!counter) return once;
@@ -83,14 +83,14 @@ Value LaneVectors::TripsAround(const ir::Inst& access) {
     test = Test{counter->now, counter->step, *bound};
   }
   if (!test) return once;
-  Value step = SameEverywhere(test->step), bound = SameEverywhere(test->bound);
+  Value step = v.prefetch.SameEverywhere(test->step), bound = v.prefetch.SameEverywhere(test->bound);
   if (step == nullptr || bound == nullptr || step->getType() != bound->getType()) return once;
   Value trips = b.CreateUDiv(bound, b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, step, Literal(step, 1)));
   return b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b.CreateZExt(trips, b.getInt64Ty()), once);
 }
 
 // Whether the launch writes more of the store's array than caches keep until it is read.
-Value LaneVectors::IsLarge(const ir::Inst& store) {
+Value OrderOfMemory::IsLarge(const ir::Inst& store) {
   const uint64_t bytes = static_cast<uint64_t>(ir::Bytes(store.type)) * ElementCount(store);
   Value threads = e.body.AtEntry([&] {
     auto field = [&](size_t offset) {
@@ -110,7 +110,7 @@ Value LaneVectors::IsLarge(const ir::Inst& store) {
 
 // Whether the store's array is better written past the caches: all lanes write whole lines of one that is
 // large. Null: never.
-Value LaneVectors::Streams(const ir::Inst& store, const Mask& mask) {
+Value OrderOfMemory::Streams(const ir::Inst& store, const Mask& mask) {
   const auto number = static_cast<size_t>(&store - f.insts.data());
   const uint64_t bytes = static_cast<uint64_t>(ir::Bytes(store.type)) * ElementCount(store);
   if (!e.m.traits.is_x86 || !e.streaming_stores[number] || width_ * bytes % kLineBytes != 0) return nullptr;
@@ -122,21 +122,11 @@ Value LaneVectors::Streams(const ir::Inst& store, const Mask& mask) {
   return IsAll(mask) ? holds : b.CreateAnd(holds, AllOf(mask));
 }
 
-Status LaneVectors::StoreWhole(const ir::Inst& inst, const Mask& mask) {
-  if (inst.attrs.space == ir::Space::kGlobal) PrefetchNextTile();
-  auto cached = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreTogether(inst, lanes); }); };
-  Value streams = Streams(inst, mask);
-  if (streams == nullptr) return cached();
-  auto past_caches = [&]() -> Status {
-    const Mask all = {llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()};
-    llvm::Instruction* made = StoreTogether(inst, all);
-    auto* store = llvm::cast<llvm::StoreInst>(made);
-    store->setAlignment(llvm::Align(kLineBytes));
-    llvm::Metadata* one = llvm::ConstantAsMetadata::get(b.getInt32(1));
-    store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(e.m.context, one));
-    return {};
-  };
-  return Choose(streams, past_caches, cached, {});
+// A store of whole lines, to an address that is one of a line.
+void OrderOfMemory::StorePastCaches(llvm::StoreInst& store) const {
+  store.setAlignment(llvm::Align(kLineBytes));
+  llvm::Metadata* one = llvm::ConstantAsMetadata::get(b.getInt32(1));
+  store.setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(e.m.context, one));
 }
 
 }  // namespace ptx2cpu::lowering

@@ -52,7 +52,7 @@ Values Transpose(llvm::IRBuilder<>& b, const Values& rows) {
 // The vectors of a square's rows: of vector j, the 16 bytes number p are of lane p * rows + j. They are as
 // aligned as their elements: what should be aligned better is noted, and must not be a fault of the
 // processor's.
-Values LaneVectors::LoadParts(llvm::Type* element, Value pointers, uint64_t offset, llvm::Align align,
+Values LaneGathers::LoadParts(llvm::Type* element, Value pointers, uint64_t offset, llvm::Align align,
                               Memory memory) {
   const unsigned rows = kPartBytes * 8 / element->getScalarSizeInBits();
   auto* type = llvm::FixedVectorType::get(element, rows);
@@ -70,7 +70,7 @@ Values LaneVectors::LoadParts(llvm::Type* element, Value pointers, uint64_t offs
 }
 
 // Pairs of 32-bit elements are words of 64 bits.
-void LaneVectors::GatherPairs(const ir::Inst& inst, size_t k, Value pointers, const Mask& mask,
+void LaneGathers::GatherPairs(const ir::Inst& inst, size_t k, Value pointers, const Mask& mask,
                               Memory memory) {
   llvm::Type* words = VectorOf(b.getInt64Ty());
   auto* load = b.CreateMaskedGather(words, pointers, AlignOf(inst, k), mask.lanes,
@@ -85,7 +85,7 @@ void LaneVectors::GatherPairs(const ir::Inst& inst, size_t k, Value pointers, co
 }
 
 // Lanes that are not active read what another one does.
-void LaneVectors::GatherRows(const ir::Inst& inst, Value pointers, const Mask& mask, Memory memory) {
+void LaneGathers::GatherRows(const ir::Inst& inst, Value pointers, const Mask& mask, Memory memory) {
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
   llvm::Type* element = e.m.MemoryTypeOf(inst.type);
   const size_t rows = kPartBytes / bytes, count = inst.results.size();
@@ -106,7 +106,7 @@ void LaneVectors::GatherRows(const ir::Inst& inst, Value pointers, const Mask& m
 }
 
 // Of all lanes.
-void LaneVectors::ScatterRows(const ir::Inst& inst) {
+void LaneGathers::ScatterRows(const ir::Inst& inst) {
   const Mask all{llvm::Constant::getAllOnesValue(VectorOf(b.getInt1Ty())), b.getTrue()};
   NoteMisaligned(inst, all, false);
   Memory memory;

@@ -69,7 +69,7 @@ std::vector<BlockId> EntriesInOrder(const ir::Function& f) {
 }  // namespace
 
 // The access of whole rows in global memory that the region begins with; null: there is none.
-const ir::Inst* LaneVectors::FirstOfRows(const LaneRegion& region, Opcode op) const {
+const ir::Inst* LanePrefetch::FirstOfRows(const LaneRegion& region, Opcode op) const {
   for (const BlockId block : region.blocks) {
     for (const ir::InstId id : f.at_block(block).insts) {
       const ir::Inst& inst = f.at_inst(id);
@@ -83,14 +83,14 @@ const ir::Inst* LaneVectors::FirstOfRows(const LaneRegion& region, Opcode op) co
 
 // The head of the loop that the region is, if it is one; nothing: it has more loops, or the access is
 // outside.
-std::optional<BlockId> LaneVectors::LoopAround(const LaneRegion& region, const ir::Inst& access) const {
+std::optional<BlockId> LanePrefetch::LoopAround(const LaneRegion& region, const ir::Inst& access) const {
   const uint32_t level = region.level_of[access.block.index];
   if (region.levels.size() != 2 || level != 1 || region.levels[1].items.empty()) return std::nullopt;
   return region.levels[1].items[0].block;
 }
 
 // Finds, once, after which load of this region which store's lines are fetched.
-void LaneVectors::FindStoreAhead() {
+void LanePrefetch::FindStoreAhead() {
   if (std::exchange(has_looked_ahead_, true)) return;
   if (!e.m.traits.is_x86 || f.resumes != ir::Resumes::kNever || f.required_threads[0] < width_) return;
   if (region_.levels.size() > 2 || std::ranges::find(e.streaming_stores, true) == e.streaming_stores.end())
@@ -129,7 +129,7 @@ void LaneVectors::FindStoreAhead() {
   }
 }
 
-void LaneVectors::PrefetchStoreAfter(const ir::Inst& load) {
+void LanePrefetch::PrefetchStoreAfter(const ir::Inst& load) {
   FindStoreAhead();
   if (store_ahead_.load != &load) return;
   const ir::Inst& store = *store_ahead_.store;
@@ -140,7 +140,7 @@ void LaneVectors::PrefetchStoreAfter(const ir::Inst& load) {
     if (counter->getType()->isVectorTy()) return;
   }
   Value pointer;
-  Value is_cached = b.CreateNot(IsLarge(store));
+  Value is_cached = b.CreateNot(v.order.IsLarge(store));
   {
     CurrentStep::Scope scope(e.step, ScalarStep());
     Elsewhere later(e, Elsewhere::Block::kThis);

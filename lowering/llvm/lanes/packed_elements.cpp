@@ -19,16 +19,16 @@ namespace {
 constexpr size_t kBytesOfWord = 4;
 }
 
-bool LaneVectors::IsPacked(const ir::Inst& access) const {
+bool LaneRecords::IsPacked(const ir::Inst& access) const {
   const size_t count = ElementCount(access), bytes = count * static_cast<size_t>(ir::Bytes(access.type));
   return count > 1 && bytes <= kBytesOfWord && std::has_single_bit(bytes);
 }
 
-llvm::Type* LaneVectors::PackedType(const ir::Inst& access) {
+llvm::Type* LaneRecords::PackedType(const ir::Inst& access) {
   return VectorOf(b.getIntNTy(static_cast<unsigned>(ElementCount(access)) * ir::Bits(access.type)));
 }
 
-void LaneVectors::Unpack(const ir::Inst& load, Value words) {
+void LaneRecords::Unpack(const ir::Inst& load, Value words) {
   const auto bits = static_cast<unsigned>(ir::Bits(load.type));
   for (size_t k = 0; k < load.results.size(); ++k) {
     Value part = k == 0 ? words : b.CreateLShr(words, k * bits);
@@ -37,7 +37,7 @@ void LaneVectors::Unpack(const ir::Inst& load, Value words) {
   }
 }
 
-Value LaneVectors::Pack(const ir::Inst& store) {
+Value LaneRecords::Pack(const ir::Inst& store) {
   const auto bits = static_cast<unsigned>(ir::Bits(store.type));
   llvm::Type* type = PackedType(store);
   Value words = nullptr;

@@ -51,7 +51,7 @@ constexpr int64_t kMinBytesOfBlock = 2048,
 
 }  // namespace
 
-bool LaneVectors::WorksLaneByLane() const {
+bool LanePrefetch::WorksLaneByLane() const {
   return std::ranges::any_of(region_.blocks, [&](ir::BlockId block) {
     return std::ranges::any_of(f.at_block(block).insts, [&](ir::InstId id) {
       const ir::Inst& inst = f.at_inst(id);
@@ -61,7 +61,7 @@ bool LaneVectors::WorksLaneByLane() const {
 }
 
 // A pure value of block-level code, computed here. Null: it is not made of what is the same everywhere.
-Value LaneVectors::AtBlockLevel(ValueId id, ValueMap::Overrides& values) {
+Value LanePrefetch::AtBlockLevel(ValueId id, ValueMap::Overrides& values) {
   const ir::Inst* inst = DefinitionOf(f, id);
   if (inst == nullptr) return nullptr;
   const bool parameter = inst->op == Opcode::kLoad && inst->attrs.space == ir::Space::kParam;
@@ -76,7 +76,7 @@ Value LaneVectors::AtBlockLevel(ValueId id, ValueMap::Overrides& values) {
   return e.values.Get(id);
 }
 
-Value LaneVectors::SameEverywhere(ValueId id) {
+Value LanePrefetch::SameEverywhere(ValueId id) {
   CurrentStep::Scope scope(e.step, ScalarStep());
   ValueMap::Overrides values(e.values);
   Value value = AtBlockLevel(id, values);
@@ -85,7 +85,7 @@ Value LaneVectors::SameEverywhere(ValueId id) {
 
 // Whether the loop's test holds after so many trips; null: unknown. Memory past the end may not be mapped,
 // and then each prefetch walks the page table in vain.
-Value LaneVectors::GoesOn(ir::BlockId head, unsigned trips) {
+Value LanePrefetch::GoesOn(ir::BlockId head, unsigned trips) {
   const auto test = TestOf(f, head);
   if (!test) return nullptr;
   const ShapedValue now = e.values.Shaped(test->param);
@@ -97,7 +97,7 @@ Value LaneVectors::GoesOn(ir::BlockId head, unsigned trips) {
 }
 
 // By how many bytes the counter's steps move an address in so many trips; null: unknown.
-Value LaneVectors::BytesOf(ValueId step, int64_t factor, std::span<const ValueId> factors, unsigned trips) {
+Value LanePrefetch::BytesOf(ValueId step, int64_t factor, std::span<const ValueId> factors, unsigned trips) {
   Value bytes = b.getInt64(static_cast<uint64_t>(factor * trips));
   auto multiply = [&](ValueId by) {
     Value value = SameEverywhere(by);
@@ -108,7 +108,7 @@ Value LaneVectors::BytesOf(ValueId step, int64_t factor, std::span<const ValueId
   return multiply(step) && std::ranges::all_of(factors, multiply) ? bytes : nullptr;
 }
 
-void LaneVectors::PrefetchLines(Value pointer, unsigned length, unsigned locality, bool to_write) {
+void LanePrefetch::PrefetchLines(Value pointer, unsigned length, unsigned locality, bool to_write) {
   for (unsigned line = 0; line < length; line += 64) {
     Value at = b.CreateConstGEP1_64(b.getInt8Ty(), pointer, line);
     b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
@@ -117,7 +117,7 @@ void LaneVectors::PrefetchLines(Value pointer, unsigned length, unsigned localit
 }
 
 // Without a branch: after the last trip it is what was just read.
-void LaneVectors::PrefetchNextRows(Value pointer, const ir::Inst& load, unsigned length) {
+void LanePrefetch::PrefetchNextRows(Value pointer, const ir::Inst& load, unsigned length) {
   const auto counter = CounterIn(f, load.operands[0], kDepth);
   const auto bound = BoundOfSlot(f, *counter);
   Value bytes = BytesOf(counter->step, counter->factor, counter->factors, 1);
@@ -134,7 +134,7 @@ void LaneVectors::PrefetchNextRows(Value pointer, const ir::Inst& load, unsigned
 
 // By how many bytes the next block's rows lie further on, where that is known at run time only; null: it is
 // not that. Neighbouring blocks that read what lies side by side are what processors foresee.
-Value LaneVectors::BytesToNextRows(const ir::Inst& load, unsigned length) {
+Value LanePrefetch::BytesToNextRows(const ir::Inst& load, unsigned length) {
   if (length > kMaxLinesOfRow * 64) return nullptr;
   if ((e.m.layout.flags & PTX2CPU_KERNEL_JOINS_BLOCKS) != 0) return nullptr;
   const auto counter = BlockIn(f, load.operands[0], kDepthOfBlock);
@@ -158,7 +158,7 @@ Value LaneVectors::BytesToNextRows(const ir::Inst& load, unsigned length) {
 
 // The same where blocks of half a page or more read what follows each other: each block is on another page,
 // where processors foresee nothing, and waits before it has anything to do.
-Value LaneVectors::BytesToNextPage(const ir::Inst& load) {
+Value LanePrefetch::BytesToNextPage(const ir::Inst& load) {
   const std::optional<int64_t> bytes = BytesBetweenBlocks(f, load.operands[0]);
   const bool is_once =
       f.required_threads[0] >= width_ && f.required_threads[1] == 1 && region_.levels.size() == 1;
@@ -168,7 +168,7 @@ Value LaneVectors::BytesToNextPage(const ir::Inst& load) {
 
 // Without a branch: the last block prefetches what it was asked for. Into the second cache: a block's lines
 // are more at once than what the first one waits for, and this block's stores wait for them.
-void LaneVectors::PrefetchAhead(Value pointer, unsigned length, Value bytes) {
+void LanePrefetch::PrefetchAhead(Value pointer, unsigned length, Value bytes) {
   if (bytes == nullptr) return;
   CurrentStep::Scope scope(e.step, ScalarStep());
   Value block = e.body.Field(offsetof(ptx2cpu_block, ctaid), b.getInt32Ty(), "ctaid.x");
@@ -178,13 +178,13 @@ void LaneVectors::PrefetchAhead(Value pointer, unsigned length, Value bytes) {
   PrefetchLines(b.CreateGEP(b.getInt8Ty(), pointer, bytes), length, kSecondCache);
 }
 
-void LaneVectors::PrefetchNextBlock(const ir::Inst& load, Value pointer, unsigned length) {
+void LanePrefetch::PrefetchNextBlock(const ir::Inst& load, Value pointer, unsigned length) {
   const unsigned used = width_ * static_cast<unsigned>(ir::Bytes(load.type) * load.results.size());
   if (load.attrs.space != ir::Space::kGlobal || used * 2 < length) return;
   PrefetchAhead(pointer, length, BytesToNextRows(load, length));
 }
 
-void LaneVectors::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
+void LanePrefetch::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
   if (load.attrs.space != ir::Space::kGlobal) return;
   const unsigned length = width_ * static_cast<unsigned>(ir::Bytes(load.type) * load.results.size());
   PrefetchNextBlock(load, pointer, length);
@@ -217,15 +217,15 @@ void LaneVectors::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
   b.SetInsertPoint(after);
 }
 
-Status LaneVectors::PrefetchUpdated(const ir::Inst& inst, const Mask& mask,
-                                    std::span<const Stored> operands) {
+Status LanePrefetch::PrefetchUpdated(const ir::Inst& inst, const Mask& mask,
+                                     std::span<const Stored> operands) {
   constexpr uint32_t kWrites = 1;
   const bool updates = inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas;
   if (!updates || inst.attrs.space != ir::Space::kGlobal || inst.attrs.scope == ir::Scope::kCta ||
       !e.values.Get(inst.operands[0])->getType()->isVectorTy())
     return {};
-  return EachOf(mask, [&](Value lane) {
-    return AtLane(lane, operands, [&]() -> Status {
+  return v.one_by_one.EachOf(mask, [&](Value lane) {
+    return v.one_by_one.AtLane(lane, operands, [&]() -> Status {
       Value pointer = b.CreateIntToPtr(e.values.Get(inst.operands[0]), b.getPtrTy());
       b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
                         {pointer, b.getInt32(kWrites), b.getInt32(kFirstCache), b.getInt32(1)});

@@ -50,12 +50,12 @@ Value InTurn(llvm::IRBuilder<>& b, const std::vector<Value>& parts) {
   return Permute(b, all, all, count * lanes, [&](unsigned n) { return n % count * lanes + n / count; });
 }
 
-bool LaneVectors::IsRecord(const ir::Inst& access) const {
+bool LaneRecords::IsRecord(const ir::Inst& access) const {
   return e.m.traits.has_avx512 && ElementCount(access) == kWords && ir::Bits(access.type) == 32 &&
          width_ % kLanes == 0;
 }
 
-void LaneVectors::DivideRecords(const ir::Inst& load, Value whole) {
+void LaneRecords::DivideRecords(const ir::Inst& load, Value whole) {
   Values columns[kWords];
   for (unsigned first = 0; first < width_; first += kLanes) {
     Value part[kWords];
@@ -80,7 +80,7 @@ void LaneVectors::DivideRecords(const ir::Inst& load, Value whole) {
     e.values.Set(load.results[word], Concatenate(b, std::move(columns[word])));
 }
 
-Value LaneVectors::MakeRecords(const ir::Inst& store) {
+Value LaneRecords::MakeRecords(const ir::Inst& store) {
   Values parts;
   for (unsigned first = 0; first < width_; first += kLanes) {
     Value half[kWords];  // x and y of the lower lanes, then of the upper ones; z and w

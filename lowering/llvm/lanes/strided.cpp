@@ -14,7 +14,7 @@ using Value = llvm::Value*;
 
 // Lane n's elements begin at n * apart, from the last lane's on where that is negative. Elements of the gaps,
 // and those of lanes that are not active, are not accessed.
-LaneVectors::Stretch LaneVectors::StretchOf(const ir::Inst& inst, const Mask& mask, Memory* memory) {
+LaneStrides::Stretch LaneStrides::StretchOf(const ir::Inst& inst, const Mask& mask, Memory* memory) {
   const int64_t apart = ElementsApart(ShapeOf(inst.operands[0]), inst);
   const auto step = static_cast<unsigned>(std::abs(apart));
   Stretch run{FirstPointer(inst, memory, 0), nullptr, width_ * step, {}};
@@ -33,7 +33,7 @@ LaneVectors::Stretch LaneVectors::StretchOf(const ir::Inst& inst, const Mask& ma
   return run;
 }
 
-void LaneVectors::LoadStrided(const ir::Inst& inst, const Mask& mask) {
+void LaneStrides::LoadStrided(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, true);
   Memory memory;
   const Stretch run = StretchOf(inst, mask, &memory);
@@ -48,7 +48,7 @@ void LaneVectors::LoadStrided(const ir::Inst& inst, const Mask& mask) {
   }
 }
 
-void LaneVectors::StoreStrided(const ir::Inst& inst, const Mask& mask) {
+void LaneStrides::StoreStrided(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, true);
   Memory memory;
   const Stretch run = StretchOf(inst, mask, &memory);

@@ -11,7 +11,7 @@ namespace image = ir::image;
 using ir::ValueId;
 using Value = llvm::Value*;
 
-Status LaneVectors::EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask) {
+Status LaneTextures::EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask) {
   const ValueId result = inst.results[0];
   e.values.ForgetSequence(result);
   auto coordinate = [&](size_t number) { return Vector(e.values.Get(inst.operands[number])); };
@@ -24,10 +24,10 @@ Status LaneVectors::EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask)
   return {};
 }
 
-Status LaneVectors::EmitTextures(const ir::Inst& inst, const Mask& mask) {
+Status LaneTextures::EmitTextures(const ir::Inst& inst, const Mask& mask) {
   for (ValueId result : inst.results) e.values.ForgetSequence(result);
   Value handle = e.values.Get(inst.operands[0]), sampler = e.values.Get(inst.operands[1]);
-  if (sampler->getType()->isVectorTy()) return EmitEachLane(inst, mask);
+  if (sampler->getType()->isVectorTy()) return v.one_by_one.EmitEachLane(inst, mask);
   auto call = [&] { return CallTextures(inst, mask); };
   if (handle->getType()->isVectorTy() || !LinearTexture::MayRead(inst.attrs.index)) return call();
   LinearTexture texture(e, handle);
@@ -40,7 +40,7 @@ Status LaneVectors::EmitTextures(const ir::Inst& inst, const Mask& mask) {
     };
     if (texel.first == nullptr || ShapeOf(inst.operands[2]).stride != 1) return apart();
     Value row = texture.HasOneChannel();
-    return Choose(
+    return v.partings.Choose(
         texel.holds == nullptr ? row : b.CreateAnd(row, texel.holds),
         [&] {
           LoadTexelRow(inst, texture.Address(texel.first), inside);
@@ -48,10 +48,10 @@ Status LaneVectors::EmitTextures(const ir::Inst& inst, const Mask& mask) {
         },
         apart, inst.results);
   };
-  return Choose(texture.Holds(), load, call, inst.results);
+  return v.partings.Choose(texture.Holds(), load, call, inst.results);
 }
 
-void LaneVectors::GatherTexels(const ir::Inst& inst, LinearTexture& texture, Value inside) {
+void LaneTextures::GatherTexels(const ir::Inst& inst, LinearTexture& texture, Value inside) {
   llvm::Type* type = VectorOf(b.getInt32Ty());
   Value first = texture.Address(Vector(e.values.Get(inst.operands[2])));
   for (uint32_t i = 0; i < image::kChannels; ++i) {
@@ -64,7 +64,7 @@ void LaneVectors::GatherTexels(const ir::Inst& inst, LinearTexture& texture, Val
 }
 
 // Of one channel, side by side.
-void LaneVectors::LoadTexelRow(const ir::Inst& inst, Value first, Value inside) {
+void LaneTextures::LoadTexelRow(const ir::Inst& inst, Value first, Value inside) {
   llvm::Constant* zeros = llvm::Constant::getNullValue(VectorOf(b.getInt32Ty()));
   auto* load = b.CreateMaskedLoad(zeros->getType(), first, llvm::Align(4), inside, zeros);
   e.m.Annotate(load, Memory::kGlobal);
@@ -73,7 +73,7 @@ void LaneVectors::LoadTexelRow(const ir::Inst& inst, Value first, Value inside) 
 }
 
 // Operands and results in arrays of 32.
-Status LaneVectors::CallTextures(const ir::Inst& inst, const Mask& mask) {
+Status LaneTextures::CallTextures(const ir::Inst& inst, const Mask& mask) {
   const size_t count = inst.operands.size() - 2;
   Value texture = e.values.Get(inst.operands[0]), sampler = e.values.Get(inst.operands[1]);
   const llvm::Align align(64);

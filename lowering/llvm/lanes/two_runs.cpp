@@ -53,14 +53,14 @@ std::optional<int64_t> StrideAfter(const ir::Function& f, const ir::Inst& inst,
 }  // namespace
 
 // What the instruction makes of a sequence that may be two. Nothing: no such parts are known.
-Result<TwoRuns> LaneVectors::RunsOf(const ir::Inst& inst) {
+Result<TwoRuns> LaneRuns::RunsOf(const ir::Inst& inst) {
   if (IsClamp(inst.op)) return ClampedRuns(inst);
   if (inst.op != Opcode::kSelect) return EachRunOf(inst);
   return e.values.Get(inst.operands[0])->getType()->isVectorTy() ? ChosenRuns(inst) : TwoRuns{};
 }
 
 // Whether operands step in different lanes. Without masks in hardware, more runs cost more than they save.
-bool LaneVectors::StepsTwice(const ir::Inst& inst) const {
+bool LaneRuns::StepsTwice(const ir::Inst& inst) const {
   if (!e.m.traits.has_avx512) return false;
   Value lanes = nullptr;
   for (ValueId operand : inst.operands) {
@@ -72,7 +72,7 @@ bool LaneVectors::StepsTwice(const ir::Inst& inst) const {
 }
 
 // The operation on each run of its operands.
-Result<TwoRuns> LaneVectors::EachRunOf(const ir::Inst& inst) {
+Result<TwoRuns> LaneRuns::EachRunOf(const ir::Inst& inst) {
   TwoRuns runs;
   std::vector<ShapedValue> operands;
   for (ValueId operand : inst.operands) {
@@ -104,7 +104,7 @@ Result<TwoRuns> LaneVectors::EachRunOf(const ir::Inst& inst) {
     runs.first[k] = e.values.Get(result);
     runs.stride[k] = *stride;
     if (inst.op == Opcode::kZext || inst.op == Opcode::kSext) {
-      Value fits = HoldsWidened(inst, operands[0].runs.first[k], *stride);
+      Value fits = v.computations.HoldsWidened(inst, operands[0].runs.first[k], *stride);
       runs.holds = runs.holds == nullptr ? fits : b.CreateAnd(runs.holds, fits);
     }
   }
@@ -112,7 +112,7 @@ Result<TwoRuns> LaneVectors::EachRunOf(const ir::Inst& inst) {
 }
 
 // Both choices are sequences or the same in all lanes.
-TwoRuns LaneVectors::ChosenRuns(const ir::Inst& inst) {
+TwoRuns LaneRuns::ChosenRuns(const ir::Inst& inst) {
   TwoRuns runs;
   runs.second = b.CreateNot(e.values.Get(inst.operands[0]));
   for (size_t k = 0; k < 2; ++k) {
@@ -127,8 +127,8 @@ TwoRuns LaneVectors::ChosenRuns(const ir::Inst& inst) {
 
 // Lanes beyond the bound are at it. Of two clamps one after the other, each has lanes in its own place, and
 // one of them changes nothing in most vectors.
-Result<TwoRuns> LaneVectors::ClampedRuns(const ir::Inst& inst) {
-  const size_t number = PlaceOfClamp(inst);
+Result<TwoRuns> LaneRuns::ClampedRuns(const ir::Inst& inst) {
+  const size_t number = v.computations.PlaceOfClamp(inst);
   const ShapedValue place = e.values.Shaped(inst.operands[number]);
   const int64_t stride = ShapeOf(inst.operands[number]).stride;
   Value bound = e.values.Get(inst.operands[1 - number]);
@@ -146,7 +146,7 @@ Result<TwoRuns> LaneVectors::ClampedRuns(const ir::Inst& inst) {
   if (before.second == nullptr || place.holds == nullptr || before.stride != runs.stride) return runs;
   TwoRuns kept = before;
   for (size_t k = 0; k < 2; ++k) {
-    Value inside = HoldsClamped(inst, before.first[k], before.stride[k]);
+    Value inside = v.computations.HoldsClamped(inst, before.first[k], before.stride[k]);
     kept.holds = kept.holds == nullptr ? inside : b.CreateLogicalAnd(kept.holds, inside);
   }
   runs.second = b.CreateSelect(place.holds, runs.second, kept.second);
@@ -157,7 +157,7 @@ Result<TwoRuns> LaneVectors::ClampedRuns(const ir::Inst& inst) {
 
 // A quotient, or rest, of a sequence that may step in some lane: as the shapes of values have it, or by a
 // number that is not known, where one division of the first lane's value replaces a vector of them.
-bool LaneVectors::IsDivided(const ir::Inst& inst) const {
+bool LaneRuns::IsDivided(const ir::Inst& inst) const {
   const bool divides = inst.op == Opcode::kDivS || inst.op == Opcode::kDivU || inst.op == Opcode::kRemS ||
                        inst.op == Opcode::kRemU;
   if (!divides || inst.type != ir::Type::kI32) return false;
@@ -170,7 +170,7 @@ bool LaneVectors::IsDivided(const ir::Inst& inst) const {
 }
 
 // Of two runs, in each of which all lanes have one number (rows, where places in a plane are divided).
-Status LaneVectors::DivideRuns(const ir::Inst& inst) {
+Status LaneRuns::DivideRuns(const ir::Inst& inst) {
   const bool is_signed = inst.op == Opcode::kDivS || inst.op == Opcode::kRemS;
   const bool is_rest = inst.op == Opcode::kRemS || inst.op == Opcode::kRemU;
   const ValueId result = inst.results[0];
@@ -189,7 +189,7 @@ Status LaneVectors::DivideRuns(const ir::Inst& inst) {
     e.values.Set(result, b.CreateSelect(runs.second, Vector(runs.first[1]), Vector(runs.first[0])));
     return {};
   };
-  TRY_STATUS(Choose(runs.holds, from_runs, [&] { return e.EmitInst(inst); }, {result}));
+  TRY_STATUS(v.partings.Choose(runs.holds, from_runs, [&] { return e.EmitInst(inst); }, {result}));
   if (!ShapeOf(result).affine()) return {};
   Value holds = dividend.holds == nullptr ? fits : b.CreateLogicalAnd(dividend.holds, fits);
   e.values.SetShaped(result, {e.values.Get(result), runs.first[0], holds, runs});
@@ -198,7 +198,7 @@ Status LaneVectors::DivideRuns(const ir::Inst& inst) {
 
 // Lanes from where the quotient steps on are the second run, where it steps once at most and nothing is
 // negative or wraps around. Vectors are computed by division elsewhere alone.
-Status LaneVectors::EmitDivided(const ir::Inst& inst) {
+Status LaneRuns::EmitDivided(const ir::Inst& inst) {
   const bool is_signed = inst.op == Opcode::kDivS || inst.op == Opcode::kRemS;
   const bool is_rest = inst.op == Opcode::kRemS || inst.op == Opcode::kRemU;
   const ValueId result = inst.results[0];
@@ -230,11 +230,11 @@ Status LaneVectors::EmitDivided(const ir::Inst& inst) {
   auto from_runs = [&]() -> Status {
     Value vectors[2];
     for (size_t k = 0; k < 2; ++k)
-      vectors[k] = is_rest ? SequenceFrom(inst.operands[0], runs.first[k]) : Vector(runs.first[k]);
+      vectors[k] = is_rest ? v.bounds.SequenceFrom(inst.operands[0], runs.first[k]) : Vector(runs.first[k]);
     e.values.Set(result, b.CreateSelect(runs.second, vectors[1], vectors[0]));
     return {};
   };
-  TRY_STATUS(Choose(steps_once, from_runs, [&] { return e.EmitInst(inst); }, {result}));
+  TRY_STATUS(v.partings.Choose(steps_once, from_runs, [&] { return e.EmitInst(inst); }, {result}));
   if (!ShapeOf(result).affine()) return {};
   Value holds =
       b.CreateLogicalAnd(steps_once, b.CreateICmpUGT(to_step, Literal(divisor, static_cast<uint64_t>(way))));
@@ -243,20 +243,20 @@ Status LaneVectors::EmitDivided(const ir::Inst& inst) {
 }
 
 // Whether each run is read or written by one access.
-bool LaneVectors::LoadsInRuns(const ir::Inst& load, const TwoRuns& runs) const {
+bool LaneRuns::LoadsInRuns(const ir::Inst& load, const TwoRuns& runs) const {
   const int64_t apart = ShapeOf(load.operands[0]).stride;
   if (!e.m.traits.has_avx512 && FormOf(e, region_, load) == LaneForm::kStrided) return false;
   return runs.second != nullptr && HasMasksFor(load) &&
          std::ranges::all_of(runs.stride, [&](int64_t stride) { return stride == apart || stride == 0; });
 }
 
-bool LaneVectors::StoresInRuns(const ir::Inst& store, const TwoRuns& runs) const {
+bool LaneRuns::StoresInRuns(const ir::Inst& store, const TwoRuns& runs) const {
   const int64_t apart = ShapeOf(store.operands[0]).stride;
   if (!e.m.traits.has_avx512 && FormOf(e, region_, store) == LaneForm::kStrided) return false;
   return runs.second != nullptr && HasMasksFor(store) && runs.stride == std::array{apart, apart};
 }
 
-Status LaneVectors::StoreRuns(const ir::Inst& store, const TwoRuns& runs, const Mask& mask) {
+Status LaneRuns::StoreRuns(const ir::Inst& store, const TwoRuns& runs, const Mask& mask) {
   const ValueId address = store.operands[0];
   Value all = e.values.Get(address);
   for (size_t k = 0; k < 2; ++k) {
@@ -265,15 +265,16 @@ Status LaneVectors::StoreRuns(const ir::Inst& store, const TwoRuns& runs, const 
     ValueMap::Overrides of_run(e.values);
     of_run.Set(address, {all, runs.first[k], nullptr});
     auto side_by_side = [&]() -> Status {
-      if (FormOf(e, region_, store) == LaneForm::kStrided) return StoreStrided(store, lanes), Status{};
-      return StoreTogether(store, lanes), Status{};
+      if (FormOf(e, region_, store) == LaneForm::kStrided)
+        return v.strides.StoreStrided(store, lanes), Status{};
+      return v.accesses.StoreTogether(store, lanes), Status{};
     };
-    TRY_STATUS(Choose(AnyOf(lanes), side_by_side, [] { return Status{}; }, {}));
+    TRY_STATUS(v.partings.Choose(AnyOf(lanes), side_by_side, [] { return Status{}; }, {}));
   }
   return {};
 }
 
-Status LaneVectors::LoadRuns(const ir::Inst& load, const TwoRuns& runs, const Mask& mask) {
+Status LaneRuns::LoadRuns(const ir::Inst& load, const TwoRuns& runs, const Mask& mask) {
   const ValueId address = load.operands[0];
   Value all = e.values.Get(address);
   std::vector<Value> loaded(load.results.size());
@@ -295,12 +296,13 @@ Status LaneVectors::LoadRuns(const ir::Inst& load, const TwoRuns& runs, const Ma
     };
     auto side_by_side = [&]() -> Status {
       of_run.Set(address, {all, runs.first[k], nullptr});
-      if (FormOf(e, region_, load) == LaneForm::kStrided) return LoadStrided(load, lanes), Status{};
-      LoadTogether(load, lanes);
+      if (FormOf(e, region_, load) == LaneForm::kStrided) return v.strides.LoadStrided(load, lanes), Status{};
+      v.accesses.LoadTogether(load, lanes);
       return {};
     };
-    TRY_STATUS(Choose(AnyOf(lanes), runs.stride[k] == 0 ? std::function<Status()>(one) : side_by_side,
-                      nothing, load.results));
+    TRY_STATUS(v.partings.Choose(AnyOf(lanes),
+                                 runs.stride[k] == 0 ? std::function<Status()>(one) : side_by_side, nothing,
+                                 load.results));
     for (size_t n = 0; n < loaded.size(); ++n) {
       Value here = e.values.Get(load.results[n]);
       loaded[n] = k == 0 ? here : b.CreateSelect(runs.second, here, loaded[n]);

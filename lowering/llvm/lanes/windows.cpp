@@ -53,7 +53,7 @@ Value WithFollowing(llvm::IRBuilder<>& b, Value vector, unsigned count) {
 
 }  // namespace
 
-Status LaneVectors::InWindow(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart) {
+Status LaneGathers::InWindow(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart) {
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
   // Two loads that have become one lie at multiples of theirs: what moves are elements of that size.
   const uint64_t unit = inst.attrs.align == 0 ? bytes : std::min<uint64_t>(bytes, inst.attrs.align);
@@ -108,7 +108,7 @@ Status LaneVectors::InWindow(const ir::Inst& inst, const Mask& mask, const std::
     e.values.Set(inst.results[0], b.CreateBitCast(result, VectorOf(e.m.MemoryTypeOf(inst.type))));
     return {};
   };
-  return Choose(holds, inside, apart, inst.results);
+  return v.partings.Choose(holds, inside, apart, inst.results);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -1,4 +1,4 @@
-// Instructions of a lane region as vectors.
+// Instructions that lanes run one after the other, between arrays of their operands and results.
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Constants.h>
 
@@ -13,7 +13,8 @@ using ir::ValueId;
 using Value = llvm::Value*;
 
 namespace {
-constexpr size_t kMaxRemade = 6;  // instructions, each with one operand that differs between lanes
+constexpr unsigned kWordBits = 64;  // of several lanes' elements in one register
+constexpr size_t kMaxRemade = 6;    // instructions, each with one operand that differs between lanes
 
 // Of the loop that ends before the block, in a trip of the machine's code. All 32 copies of an increment of a
 // word that a byte chooses take a fifth more time than four, on Zen 4.
@@ -29,143 +30,18 @@ void RepeatFourTimes(llvm::BasicBlock* after) {
 }
 }  // namespace
 
-Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level) {
-  if (e.m.debug) b.SetCurrentDebugLocation(e.m.debug->Locate(inst.at));
-  const ir::Effect effect = ir::Info(inst.op).effect;
-  has_effects_ |= effect != ir::Effect::kPure && effect != ir::Effect::kReads;
-  if (inst.op == Opcode::kSlotStore) return EmitSlotStore(inst, mask, whole_level);
-  if (inst.op == Opcode::kSlotLoad && OfRow()) return LoadSlotOfRow(inst, mask);
-  if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kResumeWord) return e.EmitInst(inst);
-  if (IsOnceForAll(inst.op)) return e.EmitInst(inst);
-  if (FormOf(e, region_, inst) == LaneForm::kEachLane) return EmitEachLane(inst, mask);
-  if (inst.op == Opcode::kCheckAccess) return EmitCheck(inst, mask);
-  if (inst.op == Opcode::kCheckSync) return EmitCheckSync(inst, mask), Status{};
-  if (inst.op == Opcode::kAtomic) return EmitCombined(inst, mask);
-  if (inst.op == Opcode::kTexture) return EmitTextures(inst, mask);
-  if (inst.op == Opcode::kSurfaceAddress) return EmitSurfaceAddresses(inst, mask);
-  ApplyDeferredBefore(inst, mask);
-  if (inst.op == Opcode::kLoad) return EmitLoad(inst, mask);
-  if (inst.op == Opcode::kStore) return EmitStore(inst, mask);
-  return EmitPure(inst);
-}
-
-// -- computations --
-
-Status LaneVectors::EmitScalar(const ir::Inst& inst) {
-  CurrentStep::Scope scope(e.step, ScalarStep());
-  ValueMap::FirstLanes firsts(e.values);
-  return e.EmitInst(inst);
-}
-
-Status LaneVectors::EmitPure(const ir::Inst& inst) {
-  for (ValueId result : inst.results) e.values.ForgetSequence(result);
-  const bool uniform = std::ranges::all_of(inst.results, [&](ValueId r) { return ShapeOf(r).uniform(); });
-  if (uniform) return EmitScalar(inst);
-  if (IsDivided(inst)) return EmitDivided(inst);
-  TRY_STATUS(e.EmitInst(inst));
-  if (Value known = KnownLowBits(inst)) e.values.Set(inst.results[0], known);
-  if (inst.results.size() != 1 || !ShapeOf(inst.results[0]).affine()) return {};
-  const ValueId result = inst.results[0];
-  Value vector = e.values.Get(result), holds = HoldsAfter(inst);
-  ValueMap::Overrides of_first(e.values);
-  if (inst.op == Opcode::kSelect) {
-    Value condition = e.values.Get(inst.operands[0]);
-    if (condition->getType()->isVectorTy()) condition = b.CreateExtractElement(condition, uint64_t{0});
-    of_first.Set(inst.operands[0], {condition, nullptr, nullptr});
-  }
-  TRY_STATUS(EmitScalar(inst));
-  Value first = e.values.Get(result);
-  TwoRuns runs;
-  if (ShapeOf(result).guess) runs = TRY(RunsOf(inst));
-  if (ShapeOf(result).guess && StepsTwice(inst))
-    runs =
-        Met(vector, ShapeOf(result).stride, {llvm::Constant::getAllOnesValue(VectorOf(b.getInt1Ty()))}).runs;
-  e.values.SetShaped(result, {vector, first, holds, runs});
-  return {};
-}
-
-// Whether the result is the sequence that its shape promises: its operands are, and what the rule of the
-// operation supposes is true. Null: always.
-Value LaneVectors::HoldsAfter(const ir::Inst& inst) {
-  Value holds = nullptr;
-  auto also = [&](Value other) {
-    if (other != nullptr) holds = holds == nullptr ? other : b.CreateLogicalAnd(holds, other);
-  };
-  for (ValueId operand : inst.operands) also(e.values.Shaped(operand).holds);
-  if (!ShapeOf(inst.results[0]).guess) return holds;
-  if (inst.op == Opcode::kZext || inst.op == Opcode::kSext)
-    also(HoldsWidened(inst, e.values.Shaped(inst.operands[0]).first, ShapeOf(inst.results[0]).stride));
-  if (inst.op == Opcode::kMinS || inst.op == Opcode::kMinU || inst.op == Opcode::kMaxS ||
-      inst.op == Opcode::kMaxU)
-    also(HoldsClamped(inst, e.values.Shaped(inst.operands[PlaceOfClamp(inst)]).first,
-                      ShapeOf(inst.results[0]).stride));
-  if (inst.op == Opcode::kSelect) also(HoldsChosen(inst));
-  return holds;
-}
-
-// The operand of a clamp that is no bound.
-size_t LaneVectors::PlaceOfClamp(const ir::Inst& inst) const {
-  return ShapeOf(inst.operands[0]).affine() ? 0 : 1;
-}
-
-// No lane of the sequence is beyond the bound, nor has it wrapped around.
-Value LaneVectors::HoldsClamped(const ir::Inst& inst, Value start, int64_t stride) {
-  const bool is_signed = inst.op == Opcode::kMinS || inst.op == Opcode::kMaxS;
-  const bool is_min = inst.op == Opcode::kMinS || inst.op == Opcode::kMinU;
-  auto wide = [&](Value value) {
-    return is_signed ? b.CreateSExt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
-  };
-  const int64_t way = stride * (width_ - 1);
-  Value first = wide(start), bound = wide(e.values.Get(inst.operands[1 - PlaceOfClamp(inst)]));
-  Value last = b.CreateAdd(first, b.getInt64(static_cast<uint64_t>(way)), "", false, true);
-  Value highest = way < 0 ? first : last, lowest = way < 0 ? last : first;
-  Value inside = is_min ? b.CreateICmpSLE(highest, bound) : b.CreateICmpSGE(lowest, bound);
-  if (is_min == (way >= 0)) return inside;  // the bound is a 32-bit number, so that the other end is one
-  const int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
-  Value fits = is_min ? b.CreateICmpSGE(lowest, b.getInt64(static_cast<uint64_t>(least)))
-                      : b.CreateICmpSLE(highest, b.getInt64(static_cast<uint64_t>(most)));
-  return b.CreateAnd(inside, fits);
-}
-
-// All lanes choose the same sequence.
-Value LaneVectors::HoldsChosen(const ir::Inst& inst) {
-  Value condition = e.values.Get(inst.operands[0]);
-  if (!condition->getType()->isVectorTy()) return nullptr;
-  Value bits = Bits({condition});
-  Value all = b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType()));
-  return b.CreateOr(all, b.CreateICmpEQ(bits, Literal(bits, 0)));
-}
-
-// A 32-bit sequence is one of 64 bits too where it does not wrap around.
-Value LaneVectors::HoldsWidened(const ir::Inst& inst, Value first, int64_t stride) {
-  LaneShape shape = ShapeOf(inst.results[0]);
-  shape.stride = stride;
-  const std::optional<int64_t> way = WayOf(shape, 32);
-  if (!way) return b.getFalse();
-  const bool is_signed = inst.op == Opcode::kSext;
-  if (*way < 0) {
-    Value least = b.getInt32(static_cast<uint32_t>((is_signed ? int64_t{INT32_MIN} : 0) - *way));
-    return is_signed ? b.CreateICmpSGE(first, least) : b.CreateICmpUGE(first, least);
-  }
-  Value most =
-      b.getInt32(static_cast<uint32_t>((is_signed ? int64_t{INT32_MAX} : int64_t{UINT32_MAX}) - *way));
-  return is_signed ? b.CreateICmpSLE(first, most) : b.CreateICmpULE(first, most);
-}
-
-// -- lane by lane --
-
-LaneVectors::Stored LaneVectors::StoredOf(ValueId id) {
+LanesOneByOne::Stored LanesOneByOne::StoredOf(ValueId id) {
   return {id, e.body.Scratch(e.m.MemoryTypeOf(f.type_of(id)), width_), {}};
 }
 
-Value LaneVectors::ElementOf(const Stored& stored, Value lane) {
+Value LanesOneByOne::ElementOf(const Stored& stored, Value lane) {
   return b.CreateInBoundsGEP(e.m.MemoryTypeOf(f.type_of(stored.id)), stored.array, lane);
 }
 
 // An index that was loaded as a byte makes an address of eight bytes in a few instructions, which cost a lane
 // less than the vector's, and than to move the address through memory.
-ValueId LaneVectors::NarrowSource(const ir::Inst& inst, ValueId id,
-                                  std::vector<const ir::Inst*>& made) const {
+ValueId LanesOneByOne::NarrowSource(const ir::Inst& inst, ValueId id,
+                                    std::vector<const ir::Inst*>& made) const {
   ValueId source = id;
   while (made.size() < kMaxRemade) {
     const ir::InstId def = f.at_value(source).def;
@@ -186,7 +62,7 @@ ValueId LaneVectors::NarrowSource(const ir::Inst& inst, ValueId id,
   return id;
 }
 
-Status LaneVectors::Remake(const Stored& operand, ValueMap::Overrides& elements) {
+Status LanesOneByOne::Remake(const Stored& operand, ValueMap::Overrides& elements) {
   for (const ir::Inst* inst : operand.remade) {
     elements.Set(inst->results[0], {});  // the vector's value is back when the lane's turn ends
     TRY_STATUS(EmitScalar(*inst));
@@ -196,7 +72,7 @@ Status LaneVectors::Remake(const Stored& operand, ValueMap::Overrides& elements)
 
 // The load of consecutive elements that a vector is, where memory still holds them: nothing but shared memory
 // has been written since, nor does the instruction write elsewhere.
-const ir::Inst* LaneVectors::RowOf(const ir::Inst& inst, ValueId source) const {
+const ir::Inst* LanesOneByOne::RowOf(const ir::Inst& inst, ValueId source) const {
   const ir::InstId def = f.at_value(source).def;
   if (!def.valid() || inst.attrs.space != ir::Space::kShared) return nullptr;
   const ir::Inst& load = f.at_inst(def);
@@ -220,7 +96,7 @@ const ir::Inst* LaneVectors::RowOf(const ir::Inst& inst, ValueId source) const {
 }
 
 // Null: there are none, or always.
-Value LaneVectors::RowsHold(const ir::Inst& inst) const {
+Value LanesOneByOne::RowsHold(const ir::Inst& inst) const {
   Value holds = nullptr;
   for (ValueId operand : inst.operands) {
     if (!e.values.Get(operand)->getType()->isVectorTy()) continue;
@@ -233,7 +109,7 @@ Value LaneVectors::RowsHold(const ir::Inst& inst) const {
 }
 
 // Each vector among the operands, once.
-std::vector<LaneVectors::Stored> LaneVectors::StoreOperands(const ir::Inst& inst, bool rows) {
+std::vector<LanesOneByOne::Stored> LanesOneByOne::StoreOperands(const ir::Inst& inst, bool rows) {
   std::vector<Stored> operands;
   std::vector<ValueId> known;
   for (ValueId operand : inst.operands) {
@@ -256,8 +132,8 @@ std::vector<LaneVectors::Stored> LaneVectors::StoreOperands(const ir::Inst& inst
   return operands;
 }
 
-Status LaneVectors::AtLane(Value lane, std::span<const Stored> operands,
-                           const std::function<Status()>& body) {
+Status LanesOneByOne::AtLane(Value lane, std::span<const Stored> operands,
+                             const std::function<Status()>& body) {
   LaneStep one = ScalarStep();
   one.lane = e.step->lane != nullptr ? b.CreateAdd(e.step->lane, lane, "lane", true, true) : lane;
   one.thread = b.CreateAdd(e.step->thread, lane, "thread", true, true);
@@ -277,8 +153,8 @@ Status LaneVectors::AtLane(Value lane, std::span<const Stored> operands,
 }
 
 // The instruction for one lane, between arrays.
-Status LaneVectors::EmitLane(const ir::Inst& inst, Value lane, std::span<const Stored> operands,
-                             std::span<const Stored> results) {
+Status LanesOneByOne::EmitLane(const ir::Inst& inst, Value lane, std::span<const Stored> operands,
+                               std::span<const Stored> results) {
   return AtLane(lane, operands, [&]() -> Status {
     TRY_STATUS(e.EmitInst(inst));
     for (const Stored& result : results) {
@@ -290,13 +166,13 @@ Status LaneVectors::EmitLane(const ir::Inst& inst, Value lane, std::span<const S
   });
 }
 
-Status LaneVectors::AllLanes(const std::function<Status(Value lane)>& body) {
+Status LanesOneByOne::AllLanes(const std::function<Status(Value lane)>& body) {
   TRY_STATUS(e.body.Loop(b.getInt32(width_), "lane", body));
   RepeatFourTimes(b.GetInsertBlock());
   return {};
 }
 
-Status LaneVectors::EachOf(const Mask& mask, const std::function<Status(Value lane)>& body) {
+Status LanesOneByOne::EachOf(const Mask& mask, const std::function<Status(Value lane)>& body) {
   llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.body.NewBlock("each_lane"),
                    *inside = e.body.NewBlock("lane"), *end = e.body.NewBlock("no_more_lanes");
   Value lanes = Bits(mask);
@@ -314,7 +190,7 @@ Status LaneVectors::EachOf(const Mask& mask, const std::function<Status(Value la
   return {};
 }
 
-Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
+Status LanesOneByOne::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   std::vector<Stored> operands, results;
   for (ValueId id : inst.results) {
     results.push_back(StoredOf(id));
@@ -326,7 +202,7 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   auto one_of = [&](Value lane) { return EmitLane(inst, lane, operands, results); };
   auto each = [&]() -> Status {
     operands = StoreOperands(inst, false);
-    if (!waits) TRY_STATUS(PrefetchUpdated(inst, mask, operands));
+    if (!waits) TRY_STATUS(v.prefetch.PrefetchUpdated(inst, mask, operands));
     return EachOf(mask, one_of);
   };
   auto short_ones = [&]() -> Status {
@@ -344,7 +220,7 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
     return each();
   };
   if (e.deferred.Waits(inst)) {
-    TRY_STATUS(CombineInWindow(inst, mask, after));
+    TRY_STATUS(v.atomics.CombineInWindow(inst, mask, after));
     llvm::BasicBlock *wait = e.body.NewBlock("wait"), *direct = e.body.NewBlock("at_once");
     b.CreateCondBr(e.deferred.TakeCredit(width_), wait, direct);
     b.SetInsertPoint(wait);
@@ -371,6 +247,31 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
     e.values.SetShaped(result.id, {all, nullptr, nullptr});
   }
   return {};
+}
+
+// A load for each byte, one for the word that it chooses, and a store are all accesses that a processor
+// begins in a cycle; where other code accesses memory, too, that is what the loop waits for.
+Status LanesOneByOne::AllLanesFrom(std::span<const Stored> operands, const OfLane& body) {
+  const auto narrow = std::ranges::find_if(operands, [&](const Stored& operand) {
+    const ir::Type type = f.type_of(operand.id);
+    return type != ir::Type::kI1 && static_cast<unsigned>(ir::Bits(type)) <= kWordBits / 4 &&
+           e.m.MemoryTypeOf(type)->isIntegerTy();
+  });
+  const auto bits =
+      narrow == operands.end() ? kWordBits : static_cast<unsigned>(ir::Bits(f.type_of(narrow->id)));
+  const unsigned lanes = kWordBits / bits;
+  if (lanes == 1 || width_ % lanes != 0) return AllLanes([&](Value lane) { return body(lane, operands); });
+  return e.body.Loop(b.getInt32(width_ / lanes), "word", [&](Value number) -> Status {
+    Value first = b.CreateMul(number, Literal(number, lanes), "", true, true);
+    Value word = b.CreateAlignedLoad(b.getInt64Ty(), ElementOf(*narrow, first), llvm::Align(bits / 8));
+    std::vector<Stored> here(operands.begin(), operands.end());
+    for (unsigned n = 0; n < lanes; ++n) {
+      here[static_cast<size_t>(narrow - operands.begin())].element =
+          b.CreateTrunc(b.CreateLShr(word, Literal(word, uint64_t{n} * bits)), b.getIntNTy(bits));
+      TRY_STATUS(body(b.CreateAdd(first, Literal(first, n), "lane", true, true), here));
+    }
+    return {};
+  });
 }
 
 }  // namespace ptx2cpu::lowering

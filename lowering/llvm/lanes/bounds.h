@@ -1,0 +1,40 @@
+// Conditions that compare the lanes' places in the data with the data's bounds: most steps lie on one side,
+// which the places of the first and the last lane decide.
+#pragma once
+
+#include <optional>
+
+#include "lowering/llvm/lanes/lane_part.h"
+
+namespace ptx2cpu::lowering {
+
+class LaneBounds : LanePart {
+ public:
+  using LanePart::LanePart;
+  bool IsBound(ir::ValueId condition) const { return IsBound(condition, kMaxDepth); }
+
+  // What holds for lanes whose `place`, a sequence, compares so with `limit`, which is the same for all.
+  struct Bound {
+    ir::ValueId place, limit;
+    llvm::CmpInst::Predicate predicate;
+  };
+  std::optional<Bound> BoundOf(ir::ValueId condition, bool holds) const;
+  llvm::Value* AllWithin(const Bound& bound);
+
+  struct Sides {
+    llvm::Value *all, *none;
+  };
+  std::optional<Sides> SidesOf(ir::ValueId condition) { return SidesOf(condition, kMaxDepth); }
+
+  // From the first lane's number of `bits` to the last lane's. Nothing: the sequence is longer than the range
+  // of such numbers, so that it wraps around wherever it begins.
+  std::optional<int64_t> WayOf(const LaneShape& shape, unsigned bits) const;
+  llvm::Value* SequenceFrom(ir::ValueId id, llvm::Value* first);
+
+ private:
+  static constexpr int kMaxDepth = 4;
+  bool IsBound(ir::ValueId condition, int depth) const;
+  std::optional<Sides> SidesOf(ir::ValueId condition, int depth);
+};
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,27 @@
+// Lanes' values of which no form is known: a test at run time finds them one sequence, or two.
+#pragma once
+
+#include <functional>
+
+#include "lowering/llvm/lanes/lane_part.h"
+
+namespace ptx2cpu::lowering {
+
+class LanesBySight : LanePart {
+ public:
+  using LanePart::LanePart;
+  Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
+                       const std::function<Status()>& apart);
+  // A value of lanes that meet, as the sequence, or two, that it is supposed to be.
+  ShapedValue Met(llvm::Value* all, int64_t stride, const Mask& mask);
+
+ private:
+  // The lanes of the mask that are not where a sequence would be which is `start` after `lanes_before`
+  // others.
+  llvm::Value* ElsewhereThan(llvm::Value* all, llvm::Value* start, int64_t lanes_before, int64_t stride,
+                             const Mask& mask);
+  // Lanes of `second` lie side by side with the last lane, the others with the first.
+  Status InTwoRuns(const ir::Inst& inst, const Mask& mask, llvm::Value* second);
+};
+
+}  // namespace ptx2cpu::lowering

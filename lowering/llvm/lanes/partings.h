@@ -1,0 +1,54 @@
+// Steps, and trips of a loop, that all lanes take in one way, while those of which lanes part go elsewhere.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "lowering/llvm/lanes/lane_part.h"
+
+namespace ptx2cpu::lowering {
+
+class LanePartings : LanePart {
+ public:
+  using LanePart::LanePart;
+  // Whether steps whose lanes part at a bound would go elsewhere, in code that is short enough to exist
+  // twice.
+  bool PaysToPart() const;
+
+  // Where lanes that part at a bound may go to begin the level again under masks, while it has had no effect.
+  // Null: nowhere.
+  void SetMixed(llvm::BasicBlock* mixed) { mixed_ = mixed; }
+  // While it lives, that is so in a trip of a loop. `bounded`: at its end the loop of whole trips looks at
+  // the bound itself.
+  class Trip {
+   public:
+    Trip(LanePartings& partings, uint32_t level, llvm::BasicBlock* mixed, ir::BlockId bounded);
+    ~Trip();
+    Trip(const Trip&) = delete;
+    Trip& operator=(const Trip&) = delete;
+
+   private:
+    LanePartings& partings_;
+    llvm::BasicBlock* outer_mixed_;
+    uint32_t outer_level_;
+    bool had_effects_;
+    ir::BlockId outer_bounded_;
+  };
+  void NoteEffect() { has_effects_ = true; }
+
+  bool PartsAtBound(const ir::Inst& inst, const Mask& mask) const;
+  llvm::Value* AllOrNone(ir::ValueId id, llvm::Value* condition);
+  // One branch where a guess holds, the other where not.
+  Status Choose(llvm::Value* holds, const std::function<Status()>& yes, const std::function<Status()>& no,
+                const std::vector<ir::ValueId>& results);
+
+ private:
+  bool NeedsMasksAnyway() const;
+
+  llvm::BasicBlock* mixed_ = nullptr;
+  uint32_t mixed_level_ = 0;  // the level that begins again
+  bool has_effects_ = false;
+  ir::BlockId bounded_;
+};
+
+}  // namespace ptx2cpu::lowering

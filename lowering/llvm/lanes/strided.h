@@ -1,0 +1,25 @@
+// Accesses whose elements have gaps between them, or go downward.
+#pragma once
+
+#include "lowering/llvm/lanes/lane_part.h"
+
+namespace ptx2cpu::lowering {
+
+class LaneStrides : LanePart {
+ public:
+  using LanePart::LanePart;
+  void LoadStrided(const ir::Inst& inst, const Mask& mask);
+  void StoreStrided(const ir::Inst& inst, const Mask& mask);
+
+ private:
+  // Where the elements of a kStrided access are in its run of memory.
+  struct Stretch {
+    llvm::Value* start;   // pointer
+    llvm::Value* active;  // of the run's elements
+    unsigned elements;
+    llvm::SmallVector<int, 64> first;  // of each lane
+  };
+  Stretch StretchOf(const ir::Inst& inst, const Mask& mask, Memory* memory);
+};
+
+}  // namespace ptx2cpu::lowering
