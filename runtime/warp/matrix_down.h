@@ -12,6 +12,7 @@
 #include <immintrin.h>
 
 #include "runtime/warp/matrix_accumulators.h"
+#include "runtime/warp/matrix_rounding.h"
 #include "runtime/warp/matrix_short.h"
 
 namespace ptx2cpu::rt::matrix {
@@ -178,20 +179,6 @@ struct LargestOfProducts {
   }
 };
 
-// The thread rounds down for as long as it lives.
-class RoundsDown {
- public:
-  RoundsDown() : before_(_mm_getcsr()) {
-    _mm_setcsr((before_ & ~static_cast<unsigned>(_MM_ROUND_MASK)) | _MM_ROUND_DOWN);
-  }
-  RoundsDown(const RoundsDown&) = delete;
-  RoundsDown& operator=(const RoundsDown&) = delete;
-  ~RoundsDown() { _mm_setcsr(before_); }
-
- private:
-  unsigned before_;
-};
-
 // What decides whether sums are of this kind: exponents of accumulators, and those that terms are cut at.
 struct DownRange {
   I32x16 highest{}, lowest = I32x16{} + INT32_MAX;
@@ -311,21 +298,11 @@ PTX2CPU_INLINE inline bool AreInRange(const DownRange& range, const uint32_t* c,
   return true;
 }
 
-// A product that is added to accumulators which no other one of a call is added to.
-template <Format format, int K>
-struct DownFactors {
-  const DownA<format, K>* a;
-  const DownB<format, K>* b;
-  uint32_t* sums;
-};
-constexpr uint32_t kMaxTogether = 32;
-
 // While the terms of some sums are added, the sums before them are cut, those after them begin, and the
 // largest exponents of the next product are found: these take other units of a processor, but for shuffles
 // and stores. A bit of the result for each product that is not of this kind.
-template <Format format, int K>
-__attribute__((noinline)) uint64_t MultiplyRounded(const DownFactors<format, K>* products, uint32_t count,
-                                                   uint32_t stride) {
+template <Format format, int K, typename Factors>
+__attribute__((noinline)) uint64_t MultiplyRounded(const Factors* products, uint32_t count, uint32_t stride) {
   using Largest = LargestOfProducts<format, K>;
   constexpr int kCount = kOfQuad<format, K>;
   alignas(64) uint32_t nowhere[4 * kRegister];
@@ -334,25 +311,26 @@ __attribute__((noinline)) uint64_t MultiplyRounded(const DownFactors<format, K>*
 #pragma clang loop unroll(disable)
   for (int q = 0; q < kQuads; ++q) {
     for (int k = 0; k < kCount; ++k) {
-      for (int h = 0; h < kHalves; ++h) largest.Add(*products->a, *products->b, q, k, h);
+      for (int h = 0; h < kHalves; ++h) largest.Add(products->a->down, products->b->down, q, k, h);
     }
   }
   DownSums<format, K, 0> even;
   DownSums<format, K, 1> odd = {};
   DownRange range;
   for (int h = 0; h < kHalves; ++h) even.Begin(largest, products->sums, stride, h, range);
-  DownFactors<format, K> last = *products;
+  Factors last = *products;
   uint32_t *d = nowhere, d_stride = kRegister;
 #pragma clang loop unroll(disable)
   for (uint32_t n = 0; n < count; ++n) {
-    const DownFactors<format, K> now = products[n], next = products[n + 1 < count ? n + 1 : n];
+    const Factors now = products[n], next = products[n + 1 < count ? n + 1 : n];
     Largest after;
     ForQuarters([&]<int q>() PTX2CPU_INLINE {
       for (int k = 0; k < kCount; ++k) {
-        even.Add(*now.a, *now.b, q, k);
-        for (int h = 0; h < kHalves; ++h) after.Add(*next.a, *next.b, q, k, h);
+        even.Add(now.a->down, now.b->down, q, k);
+        for (int h = 0; h < kHalves; ++h) after.Add(next.a->down, next.b->down, q, k, h);
       }
-      if constexpr (q < kHalves) odd.End(before, *last.a, *last.b, last.sums, stride, q, d, d_stride);
+      if constexpr (q < kHalves)
+        odd.End(before, last.a->down, last.b->down, last.sums, stride, q, d, d_stride);
       if constexpr (q >= 1 && q <= kHalves) odd.Begin(largest, now.sums, stride, q - 1, range);
     });
     d = now.sums;
@@ -364,21 +342,23 @@ __attribute__((noinline)) uint64_t MultiplyRounded(const DownFactors<format, K>*
     }
     range = {};
     ForQuarters([&]<int q>() PTX2CPU_INLINE {
-      for (int k = 0; k < kCount; ++k) odd.Add(*now.a, *now.b, q, k);
-      if constexpr (q < kHalves) even.End(largest, *now.a, *now.b, now.sums, stride, q, d, d_stride);
+      for (int k = 0; k < kCount; ++k) odd.Add(now.a->down, now.b->down, q, k);
+      if constexpr (q < kHalves)
+        even.End(largest, now.a->down, now.b->down, now.sums, stride, q, d, d_stride);
       if constexpr (q >= 1 && q <= kHalves) even.Begin(after, next.sums, stride, q - 1, range);
     });
     before = largest;
     largest = after;
     last = now;
   }
-  for (int h = 0; h < kHalves; ++h) odd.End(before, *last.a, *last.b, last.sums, stride, h, d, d_stride);
+  for (int h = 0; h < kHalves; ++h)
+    odd.End(before, last.a->down, last.b->down, last.sums, stride, h, d, d_stride);
   return left;
 }
-template <Format format, int K>
-inline uint64_t MultiplyDown(const DownFactors<format, K>* products, uint32_t count, uint32_t stride) {
+template <Format format, int K, typename Factors>
+inline uint64_t MultiplyDown(const Factors* products, uint32_t count, uint32_t stride) {
   const RoundsDown rounds;
-  return MultiplyRounded(products, count, stride);
+  return MultiplyRounded<format, K>(products, count, stride);
 }
 
 }  // namespace ptx2cpu::rt::matrix

@@ -8,6 +8,7 @@
 #include "runtime/warp/matrix_accumulators.h"
 #include "runtime/warp/matrix_decode.h"
 #include "runtime/warp/matrix_down.h"
+#include "runtime/warp/matrix_down_halves.h"
 #include "runtime/warp/matrix_exponents.h"
 #include "runtime/warp/matrix_short.h"
 #include "runtime/warp/matrix_sums.h"
@@ -40,9 +41,10 @@ PTX2CPU_INLINE inline Source SourceOf(const uint32_t* fragment, const Exponents<
   return {fragment, is_narrow ? ExtentOf(values, count, above) : none, is_narrow};
 }
 
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
+#define PTX2CPU_GOES_DOWN  // sums of the kind of matrix_down.h
 template <bool is_half>
-constexpr bool kGoesDown = !is_half;  // sums of the kind of matrix_down.h
+constexpr bool kGoesDown = !is_half;
 #else
 template <bool is_half>
 constexpr bool kGoesDown = false;
@@ -79,20 +81,19 @@ struct FactorsOfA {
 #pragma clang loop unroll(full)
       for (int n = 0; n < kCount; ++n) (&values[0][0][0])[n] = value(n);
     }
-#if defined(__AVX512F__)
+#if defined(PTX2CPU_GOES_DOWN)
     is_ready = false;
   }
 
   // Made for the first product that needs it.
-  const DownA<format, K>& Down() const {
+  const FactorsOfA& WithDown() const {
     if (!is_ready) {
       down.Prepare(source.fragment, exponents);
       is_ready = true;
     }
-    return down;
+    return *this;
   }
 
- private:
   mutable bool is_ready;
   mutable DownA<format, K> down;
 #else
@@ -126,20 +127,19 @@ struct FactorsOfB {
       for (int n = 0; n < kCount; ++n)
         (&values[0][0])[n].Put(Bits<U32x16>(value(2 * n)), Bits<U32x16>(value(2 * n + 1)));
     }
-#if defined(__AVX512F__)
+#if defined(PTX2CPU_GOES_DOWN)
     is_ready = false;
   }
 
   // Made for the first product that needs it.
-  const DownB<format, K>& Down() const {
+  const FactorsOfB& WithDown() const {
     if (!is_ready) {
       down.Prepare(source.fragment, exponents);
       is_ready = true;
     }
-    return down;
+    return *this;
   }
 
- private:
   mutable bool is_ready;
   mutable DownB<format, K> down;
 #else
@@ -289,7 +289,7 @@ __attribute__((noinline)) void MultiplyFragments(Otherwise* otherwise, uint32_t*
   for (int n = 0; n < 2 * kRegisters; ++n) PutGroup(d, n / 2, n % 2, Group(sums, n / 2, n % 2), stride);
 }
 
-#if defined(__AVX512F__)
+#if defined(PTX2CPU_GOES_DOWN)
 // Products of a run that follow each other and are sums of the kind of matrix_down.h are computed together.
 template <Format format, int K, bool is_half>
 void MultiplyRuns(Otherwise* otherwise, const ptx2cpu_matrix_product* products, uint32_t count, uint32_t form,
@@ -315,10 +315,10 @@ void MultiplyRuns(Otherwise* otherwise, const ptx2cpu_matrix_product* products, 
       ++n;
       continue;
     }
-    DownFactors<format, K> factors[kMaxTogether];
+    DownFactors<OfA, OfB> factors[kMaxTogether];
     uint32_t size = 0;
     do {
-      factors[size] = {&a(n + size).Down(), &b(n + size).Down(), products[n + size].sums};
+      factors[size] = {&a(n + size).WithDown(), &b(n + size).WithDown(), products[n + size].sums};
       ++size;
     } while (n + size < count && size < kMaxTogether && is_narrow(n + size) &&
              !MayBeShort<is_half>(a(n + size).source.extent, b(n + size).source.extent, K));
@@ -332,7 +332,7 @@ void MultiplyRuns(Otherwise* otherwise, const ptx2cpu_matrix_product* products, 
 template <Format format, int K, bool is_half>
 void MultiplyAll(Otherwise* otherwise, const ptx2cpu_matrix_product* products, uint32_t count, uint32_t form,
                  uint32_t stride) {
-#if defined(__AVX512F__)
+#if defined(PTX2CPU_GOES_DOWN)
   if constexpr (kGoesDown<is_half>)
     return MultiplyRuns<format, K, is_half>(otherwise, products, count, form, stride);
 #endif

@@ -1,7 +1,8 @@
 // Accumulators that stay in slots over a loop with a barrier: one of two products, one that is read between
 // trips; and one that does not, since its registers change places. Fragments are prepared once for all their
-// products.
+// products. PTX2CPU_RANDOM_COUNT=N compares N draws of each kind of data.
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <random>
 
 #include "tests/llvm/jit_run.h"
@@ -17,11 +18,14 @@ constexpr uint32_t kWordsOfA = 8, kWordsOfB = 4, kWordsOfC = 12;
 
 struct Form {
   const char *shape, *factor, *sum;
+  uint32_t a = 4, b = 2;  // registers
 };
 constexpr Form kForms[] = {{"m16n8k32", "s8", "s32"},
                            {"m16n8k16", "f16", "f32"},
                            {"m16n8k16", "bf16", "f32"},
                            {"m16n8k8", "tf32", "f32"}};
+constexpr Form kShortForms[] = {
+    {"m16n8k8", "f16", "f32", 2, 1}, {"m16n8k8", "bf16", "f32", 2, 1}, {"m16n8k4", "tf32", "f32", 2, 1}};
 
 // Thread t has words kThreads * n + t of each array, in register n. x: A, y: B, two of each; c: three sums.
 std::string Kernel(const Form& form) {
@@ -61,8 +65,8 @@ std::string Kernel(const Form& form) {
   auto product = [&](uint32_t a, uint32_t b, uint32_t c) {
     const std::string sums = list("c", 4 * c, 4);
     text += std::string("  mma.sync.aligned.") + form.shape + ".row.col." + form.sum + "." + form.factor +
-            "." + form.factor + "." + form.sum + " " + sums + ", " + list("x", 4 * a, 4) + ", " +
-            list("y", 2 * b, 2) + ", " + sums + ";\n";
+            "." + form.factor + "." + form.sum + " " + sums + ", " + list("x", form.a * a, form.a) + ", " +
+            list("y", form.b * b, form.b) + ", " + sums + ";\n";
   };
   product(0, 0, 0);
   product(0, 1, 1);
@@ -125,11 +129,35 @@ constexpr Data kData[] = {
                      (bits & 0x8fffffff) | 0x30000000);
      },
      [](const Form&, uint32_t bits) { return bits % 256 == 0 ? bits | 0x7f800000 : bits & 0xbfffffff; }},
+    // 1 and 2^-8, of either sign, sometimes with the last bit of the format: most of a sum is 0.
+    {"terms that cancel",
+     [](const Form& form, uint32_t bits) {
+       const uint32_t ones = WordOf(form, 0x3c003c00, 0x3f803f80, 0x3f800000),
+                      down = WordOf(form, 0x20002000, 0x04000400, 0x04000000),
+                      last = WordOf(form, 0x00010001, 0x00010001, 0x00002000);
+       uint32_t word = ones ^ (bits & 0x80008000);
+       if (std::string(form.factor) == "tf32") word &= 0xffff0000;
+       if (bits % 5 == 0) word -= down;
+       if (bits % 7 < 2) word |= last & (bits << 3 | 0x2000);
+       return word;
+     },
+     [](const Form&, uint32_t bits) {
+       const uint32_t exponent = 103 + bits % 27;
+       return (bits & 0x80000000u) | exponent << 23 | (bits % 3 == 0 ? bits >> 9 & 0x7fffff : 0);
+     }},
+    {"any bits", [](const Form&, uint32_t bits) { return bits; },
+     [](const Form&, uint32_t bits) { return bits; }},
+    {"subnormal factors",
+     [](const Form& form, uint32_t bits) {
+       return bits % 3 != 0 ? bits & WordOf(form, 0x83ff83ff, 0x807f807f, 0x807fffff)
+                            : bits & WordOf(form, 0xf7fff7ff, 0xdfffdfff, 0xdfffffff);
+     },
+     [](const Form&, uint32_t bits) { return bits % 2 == 0 ? bits & 0x807fffff : bits & 0xa7ffffff; }},
 };
 
 template <typename Run>
-Words Results(const Form& form, const Data& data, Run run) {
-  std::mt19937 random(5);
+Words Results(const Form& form, const Data& data, uint32_t seed, Run run) {
+  std::mt19937 random(seed);
   harness::KernelCall call{{1, 1, 1}, {kThreads, 1, 1}, 0, {}, {}, {}};
   for (const uint32_t count : {kWordsOfA, kWordsOfB, kWordsOfC}) {
     auto words = rt::ParseSpec("inout:u32:[0]");
@@ -148,6 +176,11 @@ Words Results(const Form& form, const Data& data, Run run) {
   return {call.arguments[0].data, call.arguments[2].data};
 }
 
+uint32_t Rounds() {
+  const char* text = std::getenv("PTX2CPU_RANDOM_COUNT");
+  return text == nullptr ? 1 : static_cast<uint32_t>(std::strtoul(text, nullptr, 10));
+}
+
 size_t Count(const std::string& text, const std::string& what) {
   size_t count = 0;
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
@@ -156,23 +189,38 @@ size_t Count(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("accumulators in slots have the sums of the interpreter", "[matrix][long]") {
-  for (const Form& form : kForms) {
-    INFO(form.factor);
-    const ir::Module module = BuildKernel(Kernel(form), "k");
-    for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
-      INFO(target);
-      auto kernel = JitKernel::Create(module, {.target = *lowering::ResolveTarget(target)});
-      if (!kernel) FAIL(kernel.error().Render());
-      for (const Data& data : kData) {
-        INFO(data.name);
-        if (std::string(form.factor) == "s8" && &data != kData) continue;
-        const Words wanted = Results(
-            form, data, [&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); });
-        CHECK(Results(form, data, [&](harness::KernelCall& call) { return (*kernel)->Run(call); }) == wanted);
+namespace {
+
+void CheckSums(const Form& form, const std::vector<const char*>& targets) {
+  INFO(form.shape << " " << form.factor);
+  const ir::Module module = BuildKernel(Kernel(form), "k");
+  const uint32_t rounds = Rounds();
+  for (const char* target : targets) {
+    INFO(target);
+    auto kernel = JitKernel::Create(module, {.target = *lowering::ResolveTarget(target)});
+    if (!kernel) FAIL(kernel.error().Render());
+    for (const Data& data : kData) {
+      if (std::string(form.factor) == "s8" && &data != kData) continue;
+      for (uint32_t seed = 5; seed < 5 + rounds; ++seed) {
+        INFO(data.name << ", seed " << seed);
+        const Words wanted = Results(form, data, seed, [&](harness::KernelCall& call) {
+          return harness::RunInterpreter(module, call);
+        });
+        CHECK(Results(form, data, seed, [&](harness::KernelCall& call) { return (*kernel)->Run(call); }) ==
+              wanted);
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("accumulators in slots have the sums of the interpreter", "[matrix][long]") {
+  for (const Form& form : kForms) CheckSums(form, {"native", "x86-64-v3", "x86-64-v2"});
+}
+
+TEST_CASE("short products in slots have the sums of the interpreter", "[matrix][long]") {
+  for (const Form& form : kShortForms) CheckSums(form, {"native", "x86-64-v3"});
 }
 
 TEST_CASE("a fragment is prepared once, and a chain of products works on the slots", "[matrix]") {

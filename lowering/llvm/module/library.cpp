@@ -57,6 +57,8 @@ struct MatrixBuild {
 constexpr MatrixBuild kMatrixBuilds[] = {
     {"tiles", "amx", [](const TargetTraits& t) { return t.has_byte_tiles; }},
     {"float", "avx512", [](const TargetTraits& t) { return t.has_avx512; }},
+    {"float", "avx2",
+     [](const TargetTraits& t) { return t.warp_library == WarpLibrary::kAvx2 && t.has_fma; }},
     {"chain", "bf16", [](const TargetTraits& t) { return t.has_bf16_dot; }},
     {"chain", "avx512", [](const TargetTraits& t) { return t.has_avx512; }},
     {"integer", "vnni", [](const TargetTraits& t) { return t.has_vnni; }},
