@@ -200,10 +200,8 @@ void video_scalar_merged(Emitter& e) {
   const ValueId c = e.Read(3, Type::kI32);
   if (e.Has("add")) return e.Write(0, e.b.Binary(Opcode::kAdd, Type::kI32, LowWord(e, result), c));
   if (e.Has("min") || e.Has("max")) return e.Write(0, LowWord(e, Limit(e, base, result, c)));
-  if (field.length == 32) {
-    e.Fail(ErrorCode::kSyntax, "a third source needs a second operation or a part of the destination");
-    return;
-  }
+  // With neither, ptxas makes the code of two sources, and the manual's pseudocode leaves c out.
+  if (field.length == 32) return e.Write(0, LowWord(e, result));
   WriteWord(e, Merge(e, LowWord(e, result), c, field));
 }
 
