@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ptx-parser/match/table.h"
-#include "tools/record/vectors.h"
+#include "tools/record/many.h"
 
 namespace ptx2cpu::docs {
 
@@ -21,6 +21,7 @@ struct Coverage {
   bool recorded = false;           // one of them has results of a GPU
   std::string gpu;
   size_t runs = 0;
+  uint64_t cases = 0;     // threads whose results are recorded
   bool is_bound = false;  // some results are approximate
   uint64_t ulp = 0;       // by how much they may differ
 };
@@ -43,6 +44,16 @@ Result<std::string_view> VersionOf(std::string_view row) {
   return Fail(ErrorCode::kNotFound, fmt::format("tools/docs/instruction_versions.def has no row '{}'", row));
 }
 
+uint64_t CasesOf(const std::vector<rt::VectorRun>& runs) {
+  uint64_t cases = 0;
+  for (const rt::VectorRun& run : runs) {
+    uint64_t threads = 1;
+    for (size_t d = 0; d < 3; ++d) threads *= uint64_t{run.grid[d]} * run.block[d];
+    cases += threads;
+  }
+  return cases;
+}
+
 Result<std::map<std::string, Coverage>> ReadCoverage(const fs::path& vectors) {
   std::vector<fs::path> paths;
   std::error_code code;
@@ -55,12 +66,15 @@ Result<std::map<std::string, Coverage>> ReadCoverage(const fs::path& vectors) {
   std::map<std::string, Coverage> rows;
   for (const fs::path& path : paths) {
     const rt::VectorFile file = TRY(rt::ReadVectorFile(path));
-    const std::optional<rt::VectorRecord> record = TRY(rt::ReadVectorRecord(path));
+    const std::optional<rt::VectorRecord> record = TRY(rt::ReadVectorRecord(path)),
+                                          many = TRY(rt::ReadVectorRecord(path, ".many"));
+    const uint64_t cases = (record ? CasesOf(file.runs) : 0) + (many ? CasesOf(TRY(rt::ManyRuns(file))) : 0);
     for (const std::string& row : file.rows) {
       Coverage& coverage = rows[row];
       coverage.files.push_back(path.filename().string());
       if (record) coverage.recorded = true, coverage.gpu = record->gpu;
       coverage.runs += file.runs.size();
+      coverage.cases += cases;
       for (const rt::VectorRun& run : file.runs) {
         // What a file is about comes first; its runs need the other rows and show nothing about their bits.
         if (run.rule.kind != rt::VectorRule::Kind::kNear || row != file.rows.front()) continue;
@@ -102,9 +116,10 @@ Result<std::string> Row(const ptx::Row& row, const Coverage& coverage) {
   for (const std::string& file : coverage.files)
     files += fmt::format("{}`{}`", files.empty() ? "" : ", ", file);
   const std::string definitions = row.definitions.empty() ? "" : Cell(row.definitions);
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", row.name, row.section,
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", row.name, row.section,
                      TRY(VersionOf(row.name)), Cell(row.syntax), definitions, StatusOf(row, coverage), files,
                      coverage.runs == 0 ? "" : std::to_string(coverage.runs),
+                     coverage.cases == 0 ? "" : std::to_string(coverage.cases),
                      coverage.recorded ? coverage.gpu : "");
 }
 
@@ -114,13 +129,14 @@ Result<std::string> RenderInstructionReference(const fs::path& vectors) {
   const std::map<std::string, Coverage> coverage = TRY(ReadCoverage(vectors));
   size_t translated = 0, tested = 0, recorded = 0;
   std::string_view family;
-  std::string tables;
+  std::string tables, missing;
   for (const ptx::Row& row : ptx::Rows()) {
     if (row.family != family) {
       family = row.family;
       tables += fmt::format(
-          "\n## {}\n\n| row | section | since | forms | where | status | vectors | runs | recorded on "
-          "|\n|---|---|---|---|---|---|---|---|---|\n",
+          "\n## {}\n\n| row | section | since | forms | where | status | vectors | runs | cases | recorded "
+          "on "
+          "|\n|---|---|---|---|---|---|---|---|---|---|\n",
           family);
     }
     const auto found = coverage.find(std::string(row.name));
@@ -128,6 +144,7 @@ Result<std::string> RenderInstructionReference(const fs::path& vectors) {
     translated += row.translated;
     tested += !of_row.files.empty();
     recorded += of_row.recorded;
+    if (!of_row.recorded) missing += fmt::format("{}`{}`", missing.empty() ? "" : ", ", row.name);
     tables += TRY(Row(row, of_row));
   }
   return fmt::format(
@@ -141,10 +158,12 @@ Result<std::string> RenderInstructionReference(const fs::path& vectors) {
              "`functional` if the row does what the manual defines and no GPU has recorded it. A `refused` "
              "row "
              "parses and is checked; translating it is an `unsupported` error with the PTX line. "
-             "[ERRATA](../../tests/ptx/ERRATA.md) lists where GPU and manual differ.\n\n"
+             "[ERRATA](../../tests/ptx/ERRATA.md) lists where GPU and manual differ. `cases` counts the "
+             "threads whose "
+             "results a GPU has recorded, in all forms and for all operations of a file.\n\n"
              "| rows | translated | with vectors | recorded on a GPU |\n|---|---|---|---|\n| {} | {} | {} | "
-             "{} |\n",
-             ptx::Rows().size(), translated, tested, recorded) +
+             "{} |\n\nNot recorded: {}.\n",
+             ptx::Rows().size(), translated, tested, recorded, missing) +
          tables;
 }
 

@@ -148,9 +148,10 @@ const std::vector<std::byte>* VectorRecord::Find(const VectorRun& run, uint32_t 
   return found == buffers.end() ? nullptr : &found->second;
 }
 
-Result<std::optional<VectorRecord>> ReadVectorRecord(const std::filesystem::path& vector_file) {
+Result<std::optional<VectorRecord>> ReadVectorRecord(const std::filesystem::path& vector_file,
+                                                     const char* extension) {
   std::filesystem::path path = vector_file;
-  path.replace_extension(".gpu");
+  path.replace_extension(extension);
   if (!std::filesystem::exists(path)) return std::optional<VectorRecord>{};
   std::ifstream in(path);
   VectorRecord record;

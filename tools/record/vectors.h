@@ -59,8 +59,9 @@ struct VectorRecord {
 
 Result<VectorFile> ReadVectorFile(const std::filesystem::path& path);
 Result<VectorFile> ParseVectorFile(std::string text, const std::filesystem::path& path);
-// Nothing if there is no record beside the file.
-Result<std::optional<VectorRecord>> ReadVectorRecord(const std::filesystem::path& vector_file);
+// Nothing if there is no record beside the file. `extension`: ".many" for that of many.h.
+Result<std::optional<VectorRecord>> ReadVectorRecord(const std::filesystem::path& vector_file,
+                                                     const char* extension = ".gpu");
 Result<std::vector<Argument>> ParseArguments(const VectorRun& run);
 
 // Nothing when equal under the rule; else one line with the first difference.
