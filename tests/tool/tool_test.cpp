@@ -260,6 +260,14 @@ TEST_CASE("check names the libraries that a program needs") {
              Contains("library libcudart.so.13: ptx2cpu") && Contains("library libc.so.6: found"));
 }
 
+TEST_CASE("check names the libraries of a program without kernels") {
+  Scratch scratch;
+  const Output output = Run(scratch, "check /proc/self/exe");
+  INFO(output.out << output.err);
+  CHECK(output.code == 0);
+  CHECK_THAT(output.out, Contains("0 kernels, 0 refused") && Contains("library libc.so.6: found"));
+}
+
 TEST_CASE("a kernel that faults ends with block, line and code 10") {
   Scratch scratch;
   const std::string trap =

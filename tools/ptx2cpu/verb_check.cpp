@@ -5,7 +5,9 @@
 #include <set>
 
 #include "ir/opcode.h"
+#include "ptx-parser/fatbin/fatbin.h"
 #include "ptx-parser/fatbin/json_writer.h"
+#include "runtime/engine/progress.h"
 #include "tools/ptx2cpu/needed_libraries.h"
 #include "tools/ptx2cpu/verbs.h"
 
@@ -42,6 +44,7 @@ bool IsApproximate(const ir::Inst& inst) {
 }
 
 KernelReport CheckKernel(const lowering::PtxModule& module, const std::string& name) {
+  const rt::CompileProgress progress(name);
   KernelReport report{name, {}, {}, {}};
   Result<ir::Module> built = module.Build(name);
   if (!built) {
@@ -83,7 +86,15 @@ std::string_view Word(LibraryState state) {
 
 Result<FileReport> CheckFile(const std::string& file, const Arguments& arguments, const std::string& folder) {
   FileReport report{file, {}, TRY(NeededLibraries(file, folder))};
-  for (const Source& source : TRY(LoadSourcesOf(file, arguments))) {
+  const Result<std::vector<Source>> sources = LoadSourcesOf(file, arguments);
+  if (!sources) {
+    // A program without kernels of its own still needs libraries.
+    const bool is_host_only =
+        sources.error().code == ErrorCode::kNoPtx && !report.libraries.empty() && !ptx::ExtractFile(file);
+    if (is_host_only) return report;
+    return Fail(sources.error());
+  }
+  for (const Source& source : *sources) {
     const Result<lowering::PtxModule> module = source.Open();
     for (const std::string& name : source.kernels) {
       if (module) {
@@ -179,13 +190,14 @@ Status RunCheck(const Arguments& arguments) {
   } else {
     for (const FileReport& report : reports) PrintText(report);
   }
-  size_t refused = 0;
+  size_t refused = 0, all = 0;
   bool lacks = false;
   for (const FileReport& report : reports) {
     refused += report.Refused();
+    all += report.kernels.size();
     lacks |= report.LacksLibraries();
   }
-  if (refused != 0) return Fail(ErrorCode::kUnsupported, fmt::format("{} kernels are refused", refused));
+  if (refused != 0) return Fail(ErrorCode::kUnsupported, fmt::format("refused: {} of {} kernels", refused, all));
   if (lacks) return Fail(ErrorCode::kNotFound, "libraries are missing, or NVIDIA's own");
   return {};
 }
