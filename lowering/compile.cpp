@@ -108,7 +108,8 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
                                     std::vector<StageTime>* times) const {
   Stopwatch watch(times);
   const ptx::TranslateOptions translation{.contract = options.contract,
-                                          .chains_matrix_sums = options.matrix_sums == MatrixSums::kChained};
+                                          .chains_matrix_sums = options.matrix_sums == MatrixSums::kChained,
+                                          .keeps_registers = options.keeps_registers};
   ir::Module module = TRY(ptx::Translate(*symbols_, kernel, translation));
   if (!options.together.empty() && SharesCallees(module)) {
     std::vector<std::string_view> names = {kernel};

@@ -31,6 +31,7 @@ struct BuildOptions {
   PipelineOptions pipeline;  // pipeline.stop_after also takes "ir": as translated, before the first pass
   bool contract = true;      // the image's JIT option --fmad
   MatrixSums matrix_sums = MatrixSumsWanted();
+  bool keeps_registers = false;  // in local variables with their names, for debuggers
   // Kernels that may become one function with the one that is built, where they share most of what they call:
   // its `entries` names those that do (lowering/passes/join_kernels.cpp). Unknown names are no error.
   std::span<const std::string> together = {};

@@ -29,6 +29,7 @@ BuildOptions BuildOptionsOf(const CodeOptions& options) {
   BuildOptions build;
   build.contract = options.contract;
   build.matrix_sums = options.matrix_sums;
+  build.keeps_registers = options.KeepsRegisters();
   build.pipeline.verify_each = false;
   build.pipeline.passes.collapse = options.collapse;
   build.pipeline.passes.tier = options.tier;
@@ -135,7 +136,8 @@ class OneModule final : public TranslatedModule {
     const auto jit = TRY(Jit::Create({.optimisation = options.optimisation,
                                       .lane_width = options.lane_width,
                                       .alignment = options.alignment,
-                                      .debug_info = options.line_info}));
+                                      .debug_info = options.line_info,
+                                      .debug_variables = options.KeepsRegisters()}));
     if (control.print_remarks) TRY_STATUS(PrintRemarks(*jit, module, kernel));
     const bool slow = MayBeginSlowly(module, control.many_blocks);
     auto image = jit->Compile(module, kernel,

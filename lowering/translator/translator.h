@@ -65,6 +65,8 @@ struct CodeOptions {
   uint32_t checks = 0;  // PTX2CPU_CHECKS_*: code that reports what it accesses
   bool counts = false;  // code that counts how often its blocks are entered (lowering/passes.h)
   MatrixSums matrix_sums = MatrixSums::kRecorded;
+  // Code to step through keeps each register where a debugger finds it by its name.
+  bool KeepsRegisters() const { return line_info && optimisation == 0 && tier == Tier::kLanes; }
 };
 
 // What does not.

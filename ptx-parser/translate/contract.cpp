@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/build.h"
+#include "ptx-parser/translate/kept_registers.h"
 
 namespace ptx2cpu::ptx {
 
@@ -56,6 +57,7 @@ class Contractor {
     for (const ir::Block& block : f_.blocks) {
       if (block.removed) continue;
       for (InstId id : block.insts) {
+        if (KeptRegisters::IsKeeping(f_.at_inst(id))) continue;  // code to step through computes the same
         for (ValueId operand : f_.at_inst(id).operands) users_[operand.index].push_back(id);
         for (const ir::Edge& edge : f_.at_inst(id).edges) {
           for (ValueId arg : edge.args) is_passed_[arg.index] = true;

@@ -2,6 +2,7 @@
 
 #include "ptx-parser/translate/control_graph.h"
 #include "ptx-parser/translate/emitter.h"
+#include "ptx-parser/translate/kept_registers.h"
 #include "ptx-parser/translate/module_frame.h"
 #include "ptx-parser/translate/parameters.h"
 #include "ptx-parser/translate/reaching_blocks.h"
@@ -29,6 +30,7 @@ class FunctionTranslator {
       : ast_(context.ast), source_(source), context_(context), e_(context, source, f_) {}
 
   Result<ir::Function> Translate(const TranslateOptions& options) {
+    if (options.keeps_registers) kept_.emplace(e_);
     TRY_STATUS(CheckModuleFrame(context_, source_));
     FillHeader();
     if (source_.is_entry) ReserveModuleFrame(ast_, f_);
@@ -221,8 +223,12 @@ class FunctionTranslator {
     std::string_view base = ast_.OpcodeOf(instruction).base;
     if (base == "bra") return Branch(instruction);
     if (base == "brx") return BranchIndexed(instruction);
-    if (instruction.guard == Guard::kNone) return Emit();
-    EmitGuarded(instruction);
+    if (instruction.guard == Guard::kNone) {
+      Emit();
+    } else {
+      EmitGuarded(instruction);
+    }
+    if (kept_ && !e_.error && !Terminated()) kept_->KeepWritten();
   }
 
   void Emit() {
@@ -375,6 +381,7 @@ class FunctionTranslator {
   std::vector<uint32_t> block_of_head_;  // by block of the IR
   std::vector<std::vector<uint32_t>> writers_;  // by register: statement blocks
   std::optional<ReachingBlocks> reaching_;
+  std::optional<KeptRegisters> kept_;
   std::vector<uint32_t> edges_seen_;
   uint32_t source_file_ = 0, source_line_ = 0;
 };

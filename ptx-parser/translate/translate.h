@@ -19,6 +19,9 @@ struct TranslateOptions {
   // Products of f16, bf16 and tf32 are chains of multiply-adds, not the sums of Hopper's tensor cores: PTX
   // leaves order and rounding open.
   bool chains_matrix_sums = false;
+  // What instructions write to registers is also kept in local variables with the registers' names, which a
+  // debugger can show.
+  bool keeps_registers = false;
 };
 
 // Names of the kernels that have a body, in source order.

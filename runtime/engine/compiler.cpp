@@ -49,7 +49,16 @@ Digest CodeIdentity() {
 
 // Where order is to be the same in every run, when a launch comes must not decide which code it runs.
 bool ModuleOptions::QuickTierWanted() {
-  return Environment("PTX2CPU_QUICK") != "0" && !OrderedAtomicsWanted();
+  return Environment("PTX2CPU_QUICK") != "0" && OptimisationWanted() > 0 && !OrderedAtomicsWanted();
+}
+
+int ModuleOptions::OptimisationWanted() {
+  const std::string_view wanted = Environment("PTX2CPU_OPT");
+  return wanted.size() == 1 && wanted[0] >= '0' && wanted[0] <= '3' ? wanted[0] - '0' : 3;
+}
+
+lowering::Tier ModuleOptions::TierWanted() {
+  return Environment("PTX2CPU_EXEC") == "lanes" ? lowering::Tier::kLanes : lowering::Tier::kAuto;
 }
 
 bool ModuleOptions::SpecialiseWanted() {

@@ -12,10 +12,10 @@
 namespace ptx2cpu::rt {
 
 struct ModuleOptions {
-  bool contract = true;   // the image's --fmad
-  int optimisation = 3;   // 0..3
-  bool line_info = true;  // PTX lines of faults
-  lowering::Tier tier = lowering::Tier::kAuto;
+  bool contract = true;                     // the image's --fmad
+  int optimisation = OptimisationWanted();  // 0..3
+  bool line_info = true;                    // PTX lines of faults
+  lowering::Tier tier = TierWanted();
   lowering::CollapseForm collapse = lowering::CollapseForm::kAuto;
   KernelCache* cache = KernelCache::Get();  // null: compile always
   bool quick_tier = QuickTierWanted();      // large kernels run at -O1 until -O3 is ready
@@ -43,8 +43,10 @@ struct ModuleOptions {
   // By PTX2CPU_CHECK_ALIGNMENT: 1, at each access, slowly; 0, only where lanes run one by one; else what
   // costs little.
   static lowering::AlignmentChecks AlignmentChecksWanted();
-  static bool QuickTierWanted();   // false with PTX2CPU_QUICK=0
-  static bool SpecialiseWanted();  // false with PTX2CPU_SPECIALISE=0
+  static int OptimisationWanted();     // PTX2CPU_OPT
+  static lowering::Tier TierWanted();  // PTX2CPU_EXEC: kLanes with `lanes`, else kAuto
+  static bool QuickTierWanted();       // false with PTX2CPU_QUICK=0 or PTX2CPU_OPT=0
+  static bool SpecialiseWanted();      // false with PTX2CPU_SPECIALISE=0
 };
 
 }  // namespace ptx2cpu::rt

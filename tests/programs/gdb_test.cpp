@@ -15,9 +15,9 @@ const std::string kTool = PTX2CPU_BINARY_DIR "/bin/ptx2cpu",
                   kPrograms = std::string(PTX2CPU_SOURCE_DIR) + "/tests/programs/bin/";
 
 // What gdb prints for these commands, on both streams.
-std::string Debug(const std::string& program, const std::string& commands) {
-  const std::string line = "printf '" + commands + "' | timeout 200 " + kTool +
-                           " exec --threads 1 --gdb -- " + kPrograms + program + " 2>&1";
+std::string Debug(const std::string& program, const std::string& commands, const std::string& options = "") {
+  const std::string line = "printf '" + commands + "' | timeout 200 " + kTool + " exec --threads 1 " +
+                           options + " --gdb -- " + kPrograms + program + " 2>&1";
   std::string text;
   std::FILE* pipe = popen(line.c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -47,6 +47,19 @@ TEST_CASE("gdb: a breakpoint by source line stops in device code, and the backtr
   CHECK_THAT(text, Contains(".ptx:"));
   CHECK_THAT(text, Contains("block (0,0,0) of grid ("));
   CHECK_THAT(text, Contains("exited normally"));
+}
+
+// A frame of source is the first; the kernel's frame, with its registers, is above it.
+TEST_CASE("gdb: registers of the thread that runs have their PTX names") {
+  if (!HasDebugger()) return;
+  const std::string text =
+      Debug("symbols",
+            "break symbols.cu:14\\nrun\\nup\\ninfo locals\\ncontinue\\nup\\ninfo locals\\nkill\\nquit\\n",
+            "--exec=lanes --opt 0");
+  INFO(text);
+  CHECK_THAT(text, Contains("%r2 = 1000\n"));  // the parameter n
+  CHECK_THAT(text, Contains("%r4 = 128\n"));   // threads of a block
+  CHECK_THAT(text, Contains("%p1 = 0 "));
 }
 
 TEST_CASE("gdb: a breakpoint with a condition on the block") {

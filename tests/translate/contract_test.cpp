@@ -25,6 +25,12 @@ TEST_CASE("contraction: only without a rounding modifier, and only if the option
   CHECK(CountFused("mul.f32 %f3, %f1, %f2; add.rn.f32 %f9, %f3, %f1;") == 0);
 }
 
+TEST_CASE("contraction: the same where registers are kept") {
+  const TranslateOptions keeps{.keeps_registers = true};
+  CHECK(CountFused("mul.f32 %f3, %f1, %f2; add.f32 %f9, %f3, %f1;", keeps) == 1);
+  CHECK(CountFused("mul.f32 %f3, %f1, %f2; st.global.f32 [%rd1+8], %f3; add.f32 %f9, %f3, %f1;", keeps) == 0);
+}
+
 TEST_CASE("contraction: all uses of a product or none") {
   CHECK(
       CountFused(

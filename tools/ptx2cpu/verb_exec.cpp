@@ -143,6 +143,13 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
   if (arguments.Has("--check-alignment")) settings.push_back({"PTX2CPU_CHECK_ALIGNMENT", "1"});
   if (arguments.Has("--trace")) settings.push_back({"PTX2CPU_TRACE", "1"});
   if (arguments.Has("--gdb")) settings.push_back({"PTX2CPU_GDB", "1"});
+  if (const auto exec = arguments.Value("--exec")) {
+    if (*exec != "auto" && *exec != "lanes")
+      return Fail(ErrorCode::kUsage, fmt::format("--exec is '{}'; a program takes auto or lanes", *exec));
+    settings.push_back({"PTX2CPU_EXEC", std::string(*exec)});
+  }
+  if (arguments.Has("--opt"))
+    settings.push_back({"PTX2CPU_OPT", std::to_string(TRY(arguments.Number("--opt", 3, 3)))});
   if (const auto file = arguments.Value("--timeline"))
     settings.push_back({"PTX2CPU_TIMELINE", fs::absolute(*file).string()});
   for (Setting& setting : TRY(RecordSettings(arguments))) settings.push_back(std::move(setting));

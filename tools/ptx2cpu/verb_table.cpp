@@ -199,7 +199,10 @@ constexpr Option kExecOptions[] = {
      "with file, call, process and name to DIR/index.tsv (PTX2CPU_SAVE_PTX)"},
     {"--gdb", "",
      "start the program under gdb, in which device code has PTX and source lines: break FILE.cu:LINE, "
-     "backtrace, $ptx2cpu_block(); gdb's new command ptx2cpu prints block and grid (PTX2CPU_GDB=1)"},
+     "backtrace, $ptx2cpu_block(); gdb's new command ptx2cpu prints block and grid (PTX2CPU_GDB=1); with "
+     "--exec=lanes --opt 0 `info locals` in a frame of PTX shows the thread's registers, %r12"},
+    {"--exec", "auto|lanes", "lanes: the threads of a block run one by one (PTX2CPU_EXEC)"},
+    {"--opt", "0..3", "LLVM optimisation level; default 3 (PTX2CPU_OPT)"},
     {"--record", "DIR",
      "write each launch to DIR: kernel, shape, arguments, memory before it and a hash of it afterwards, for "
      "replay and compare; launches and copies run one at a time then (PTX2CPU_RECORD)"},

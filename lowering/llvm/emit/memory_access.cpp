@@ -128,8 +128,21 @@ Value MemoryAccess::LocalBase() {
     const llvm::IRBuilder<>::InsertPointGuard guard(e_.b);
     SetInsertPointAfter(thread);
     base = LocalBaseOf(thread);
+    if (e_.m.options.debug_variables && e_.m.debug) e_.b.CreateStore(base, DebuggersLocals());
   }
   return base;
+}
+
+// Where a debugger finds the window of the thread that runs.
+llvm::AllocaInst* MemoryAccess::DebuggersLocals() {
+  if (debuggers_locals_ == nullptr) {
+    llvm::BasicBlock& entry = e_.b.GetInsertBlock()->getParent()->getEntryBlock();
+    const llvm::IRBuilder<>::InsertPointGuard guard(e_.b);
+    e_.b.SetInsertPoint(&entry, entry.begin());
+    debuggers_locals_ = e_.b.CreateAlloca(e_.b.getPtrTy(), nullptr, "locals_of_thread");
+    e_.m.debug->PlaceLocals(e_.f, debuggers_locals_);
+  }
+  return debuggers_locals_;
 }
 
 void MemoryAccess::SetInsertPointAfter(llvm::Instruction* value) {

@@ -51,6 +51,7 @@ class MemoryAccess {
   llvm::Value* BaseOf(ir::ValueId address, int depth);
   llvm::Value* LocalBaseOf(llvm::Value* thread);
   void SetInsertPointAfter(llvm::Instruction* value);
+  llvm::AllocaInst* DebuggersLocals();
   bool IsIndependent(Memory memory) const;
   bool IsOfTurn(uint32_t slot) const;
 
@@ -64,6 +65,7 @@ class MemoryAccess {
   std::map<llvm::Instruction*, llvm::Value*> wide_index_;
   unsigned local_granule_ = 0;
   llvm::Value* callee_local_base_ = nullptr;
+  llvm::AllocaInst* debuggers_locals_ = nullptr;
 };
 
 }  // namespace ptx2cpu::lowering

@@ -9,10 +9,11 @@ namespace {
 constexpr const char* kProducer = "ptx2cpu";
 }
 
-DebugInfo::DebugInfo(llvm::Module& module, const ir::Module& ir) : builder_(module), ir_(ir) {
+DebugInfo::DebugInfo(llvm::Module& module, const ir::Module& ir, bool variables) : builder_(module), ir_(ir) {
   ptx_file_ = FileOf(ir.name.empty() ? "kernel.ptx" : ir.name);
-  builder_.createCompileUnit(llvm::dwarf::DW_LANG_C, ptx_file_, kProducer, true, "", 0, "",
-                             llvm::DICompileUnit::LineTablesOnly);
+  builder_.createCompileUnit(
+      llvm::dwarf::DW_LANG_C, ptx_file_, kProducer, true, "", 0, "",
+      variables ? llvm::DICompileUnit::FullDebug : llvm::DICompileUnit::LineTablesOnly);
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   module.addModuleFlag(llvm::Module::Warning, "Dwarf Version", 5);
 }
@@ -29,6 +30,27 @@ void DebugInfo::Attach(llvm::Function& function, const ir::Function& f) {
       ptx_file_, f.name, function.getName(), ptx_file_, f.at.ptx_line, type, f.at.ptx_line,
       llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
   function.setSubprogram(current_);
+}
+
+// As numbers without sign; what has no such size is bytes.
+void DebugInfo::PlaceLocals(const ir::Function& f, llvm::AllocaInst* base) {
+  namespace dwarf = llvm::dwarf;
+  auto* byte = builder_.createBasicType("unsigned char", 8, dwarf::DW_ATE_unsigned_char);
+  const llvm::DILocation* at = llvm::DILocation::get(current_->getContext(), f.at.ptx_line, 0, current_);
+  for (const ir::LocalVariable& local : f.locals) {
+    llvm::DIType* type = nullptr;
+    if (local.size == 1 || local.size == 2 || local.size == 4 || local.size == 8) {
+      type = builder_.createBasicType("u" + std::to_string(local.size * 8), uint64_t{local.size} * 8,
+                                      dwarf::DW_ATE_unsigned);
+    } else {
+      type = builder_.createArrayType(
+          uint64_t{local.size} * 8, 8, byte,
+          builder_.getOrCreateArray({builder_.getOrCreateSubrange(0, int64_t{local.size})}));
+    }
+    auto* variable = builder_.createAutoVariable(current_, local.name, ptx_file_, f.at.ptx_line, type, true);
+    auto* place = builder_.createExpression({dwarf::DW_OP_deref, dwarf::DW_OP_plus_uconst, local.offset});
+    builder_.insertDeclare(base, variable, place, at, base->getParent());
+  }
 }
 
 llvm::DebugLoc DebugInfo::Locate(const ir::Position& at) {

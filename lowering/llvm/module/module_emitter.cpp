@@ -46,7 +46,7 @@ ModuleEmitter::ModuleEmitter(llvm::LLVMContext& context, const ir::Module& ir, c
       callees_(ir.functions.size()) {
   module->setTargetTriple(options.target.triple);
   if (HasAtomics(ir)) module->getOrInsertNamedMetadata(kAtomicsMetadata);
-  if (options.debug_info) debug = std::make_unique<DebugInfo>(*module, ir);
+  if (options.debug_info) debug = std::make_unique<DebugInfo>(*module, ir, options.debug_variables);
   llvm::MDBuilder builder(context);
   llvm::MDNode* domain = builder.createAnonymousAliasScopeDomain("memory");
   llvm::MDNode* scope[5];

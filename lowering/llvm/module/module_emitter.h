@@ -32,6 +32,7 @@ struct EmitOptions {
   ThreadIds thread_ids = ThreadIds::kBoth;
   Storage storage = Storage::kDefine;
   bool debug_info = true;
+  bool debug_variables = false;  // names and places of local variables, of lanes that run one by one
   AlignmentChecks alignment = AlignmentChecks::kNoted;
   LaneReport* report = nullptr;  // receives what becomes of loops over threads
 };
@@ -43,9 +44,12 @@ enum class Memory : uint8_t { kGlobal, kShared, kLocal, kSlot, kContext, kGeneri
 // instruction's location is its source line, inlined at its PTX line.
 class DebugInfo {
  public:
-  DebugInfo(llvm::Module& module, const ir::Module& ir);
+  DebugInfo(llvm::Module& module, const ir::Module& ir, bool variables);
   void Attach(llvm::Function& function, const ir::Function& f);
   llvm::DebugLoc Locate(const ir::Position& at);
+  // The variables of the function that Attach was given last lie at their offsets from the address that
+  // `base` (an alloca of a pointer) holds.
+  void PlaceLocals(const ir::Function& f, llvm::AllocaInst* base);
   void Finish() { builder_.finalize(); }
 
  private:

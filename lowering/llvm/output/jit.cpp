@@ -43,6 +43,7 @@ EmitOptions Jit::EmitOptionsFor(std::string_view kernel, std::optional<Alignment
   emit.alignment = alignment.value_or(options_.alignment);
   emit.storage = Storage::kExternal;
   emit.debug_info = options_.debug_info;
+  emit.debug_variables = options_.debug_variables;
   return emit;
 }
 

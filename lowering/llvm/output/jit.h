@@ -34,6 +34,7 @@ struct JitOptions {
   uint32_t lane_width = 0;  // as in EmitOptions; 0: LaneWidthWanted()
   AlignmentChecks alignment = AlignmentChecks::kNoted;
   bool debug_info = true;
+  bool debug_variables = false;  // also names and places of local variables
 };
 
 using CompiledKernel = LoadedKernel;
