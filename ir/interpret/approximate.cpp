@@ -13,7 +13,7 @@ Status Approximate(Step& s, double (*function)(double)) {
   uint64_t input = s.Operand64(0);
   if (s.Has(kFtz)) input = FlushSubnormal(format, input);
   double result = function(ToDouble(Decode(format, input)));
-  uint64_t bits = Encode(format, FromDouble(result), {.mode = Rounding::kNearestEven});
+  uint64_t bits = Encode(format, FromDouble(result), {.mode = Rounding::kNearestEven, .flush = s.Has(kFtz)});
   s.Return(FinishFloat(format, bits, s.inst.attrs.flags));
   return {};
 }

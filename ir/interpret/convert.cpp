@@ -20,9 +20,10 @@ uint64_t FlushedInput(const Step& s, size_t number, Type type) {
 
 Status ReturnFloat(Step& s, const Number& exact, Rounding mode) {
   const Format& format = FormatOf(s.inst.type);
-  uint64_t bits = Encode(format, exact, {.mode = mode, .saturate_finite = s.Has(kSatFinite)});
   uint32_t flags = s.inst.attrs.flags;
   if (s.inst.type != Type::kF32) flags &= ~uint32_t{kFtz};
+  uint64_t bits = Encode(format, exact,
+                         {.mode = mode, .saturate_finite = s.Has(kSatFinite), .flush = (flags & kFtz) != 0});
   s.Return(FinishFloat(format, bits, flags));
   return {};
 }

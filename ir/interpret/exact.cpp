@@ -51,6 +51,14 @@ Bits128 RoundAtUnit(const Number& number, int unit, const RoundingRule& rule) {
   return kept + (RoundsAway(number, shift, (kept & 1) != 0, rule) ? 1 : 0);
 }
 
+// Is the number, rounded to all bits of the format with any exponent, below the least normal one?
+bool IsBelowNormal(const Format& format, const Number& number, const RoundingRule& rule) {
+  const int precision = format.fraction_bits + 1, top = BitLength(number.significand) + number.exponent;
+  const int least_top = 2 - format.bias;  // of 2^(1 - bias)
+  if (top != least_top - 1) return top < least_top;
+  return RoundAtUnit(number, top - precision, rule) >> precision == 0;  // no carry into the next power
+}
+
 uint64_t EncodeOverflow(const Format& format, bool negative, const RoundingRule& rule) {
   bool stays_finite = rule.saturate_finite || rule.mode == Rounding::kTowardZero ||
                       rule.mode == (negative ? Rounding::kUp : Rounding::kDown);
@@ -108,6 +116,7 @@ uint64_t Encode(const Format& format, const Number& number, const RoundingRule& 
     RoundingRule toward_infinity{.saturate_finite = rule.saturate_finite};
     return sign | EncodeOverflow(format, number.negative, toward_infinity) << format.unused_bits;
   }
+  if (rule.flush && IsBelowNormal(format, number, rule)) return sign;
   int precision = format.fraction_bits + 1;
   int smallest_unit = 1 - format.bias - format.fraction_bits;
   int top = BitLength(number.significand) + number.exponent;

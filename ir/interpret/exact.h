@@ -39,7 +39,10 @@ Number FromInteger(Bits128 magnitude, bool negative);
 struct RoundingRule {
   Rounding mode = Rounding::kNearestEven;
   bool saturate_finite = false;  // infinities and overflow become the largest finite value
-  uint32_t random = 0;           // stochastic: added to the first `random_bits` discarded bits
+  // .ftz: a zero of its sign is what would be less than the least normal number if exponents had no bound. So
+  // a number that rounds to the least normal one only with the fewer bits of a subnormal number becomes zero.
+  bool flush = false;
+  uint32_t random = 0;  // stochastic: added to the first `random_bits` discarded bits
   int random_bits = 0;
 };
 // The nearest encoding under the rule. NaN becomes the canonical NaN (or the largest value where there is no

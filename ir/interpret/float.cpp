@@ -41,7 +41,8 @@ namespace {
 
 Status ReturnNumber(Step& s, const Number& exact) {
   const Format& format = FormatOf(s.inst.type);
-  s.Return(FinishFloat(format, Encode(format, exact, {.mode = ModeOf(s)}), s.inst.attrs.flags));
+  const RoundingRule rule{.mode = ModeOf(s), .flush = s.Has(kFtz)};
+  s.Return(FinishFloat(format, Encode(format, exact, rule), s.inst.attrs.flags));
   return {};
 }
 
@@ -52,7 +53,8 @@ uint64_t AddFloats(const Format& format, uint64_t a, uint64_t b, Rounding mode, 
     a = FlushSubnormal(format, a);
     b = FlushSubnormal(format, b);
   }
-  uint64_t sum = Encode(format, Add(Decode(format, a), Decode(format, b), mode), {.mode = mode});
+  uint64_t sum =
+      Encode(format, Add(Decode(format, a), Decode(format, b), mode), {.mode = mode, .flush = flush});
   return FinishFloat(format, sum, flush ? uint32_t{kFtz} : 0);
 }
 

@@ -49,9 +49,12 @@ Status EmitFConvert(Site& s) {
   Floats floats(s);
   Rounding mode = ModeOf(s);
   if (mode != Rounding::kNearestEven && !IsDirected(mode)) return s.Unsupported("this rounding");
-  Value result = floats.Narrow(Input(s, floats, 0, s.inst.from), s.inst.from, s.inst.type, mode);
+  Value exact = Input(s, floats, 0, s.inst.from);
+  Value result = floats.Narrow(exact, s.inst.from, s.inst.type, mode);
   if (s.Has(ir::kSatFinite)) result = Finite(s, floats, result, s.inst.type);
-  s.Return(floats.Finish(result, s.inst.type, OutputFlags(s, s.inst.type)));
+  const bool is_narrower = s.inst.from == Type::kF64 && s.inst.type == Type::kF32;
+  Value tiny = is_narrower && s.Has(ir::kFtz) ? floats.IsTiny(exact, s.inst.type, mode) : nullptr;
+  s.Return(floats.Finish(result, s.inst.type, OutputFlags(s, s.inst.type), tiny));
   return {};
 }
 

@@ -31,6 +31,16 @@ Status ReturnFloat(Site& s, Floats& floats, Value value, bool is_normal = false)
   return {};
 }
 
+// A result that is rounded once from `tiny`'s operands, unless analyses show that it is never flushed. A
+// constant shows nothing: it may have been rounded to the least normal number.
+Status ReturnRounded(Site& s, Floats& floats, Value value, const auto& tiny, bool is_normal = false) {
+  const bool may_flush = s.Has(ir::kFtz) && !is_normal && !IsNormalMultiple(s) &&
+                         (llvm::isa<llvm::Constant>(value) || !floats.IsNeverSubnormal(value, s.inst.type));
+  if (!may_flush) return ReturnFloat(s, floats, value, true);
+  s.Return(floats.Finish(value, s.inst.type, s.inst.attrs.flags, tiny()));
+  return {};
+}
+
 // Factors of .ftz are not subnormal.
 bool IsNormalProduct(const Site& s) {
   if (s.inst.type != Type::kF32 || s.e.exponents.empty()) return false;
@@ -62,18 +72,23 @@ Status EmitFSub(Site& s) {
 Status EmitFMul(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
-  Value product = floats.Multiply(floats.Operand(s, 0, s.inst.type), floats.Operand(s, 1, s.inst.type),
-                                  s.inst.type, ModeOf(s));
-  return ReturnFloat(s, floats, product, IsNormalProduct(s));
+  const Type type = s.inst.type;
+  const Rounding mode = ModeOf(s);
+  Value x = floats.Operand(s, 0, type), y = floats.Operand(s, 1, type);
+  return ReturnRounded(
+      s, floats, floats.Multiply(x, y, type, mode),
+      [&] { return floats.ProductIsTiny(x, y, nullptr, type, mode); }, IsNormalProduct(s));
 }
 
 Status EmitFFma(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
-  Type type = s.inst.type;
+  const Type type = s.inst.type;
+  const Rounding mode = ModeOf(s);
   Value x = floats.Operand(s, 0, type), y = floats.Operand(s, 1, type), z = floats.Operand(s, 2, type);
-  if (Value near = floats.FmaNearAddend(s, x, y, z, ModeOf(s))) return ReturnFloat(s, floats, near);
-  return ReturnFloat(s, floats, floats.Fma(x, y, z, type, ModeOf(s)));
+  if (Value near = floats.FmaNearAddend(s, x, y, z, mode)) return ReturnFloat(s, floats, near, true);
+  return ReturnRounded(s, floats, floats.Fma(x, y, z, type, mode),
+                       [&] { return floats.ProductIsTiny(x, y, z, type, mode); });
 }
 
 Status EmitFDiv(Site& s) {
@@ -90,7 +105,7 @@ Status EmitFDiv(Site& s) {
     Value zero = s.b.CreateBinaryIntrinsic(intrinsic::copysign, floats.Constant(b, 0), b);
     quotient = s.b.CreateSelect(large, s.b.CreateFMul(a, zero), quotient);
   }
-  return ReturnFloat(s, floats, quotient);
+  return ReturnRounded(s, floats, quotient, [&] { return floats.QuotientIsTiny(a, b, type); });
 }
 
 namespace {
@@ -131,7 +146,8 @@ Status EmitFRcp(Site& s) {
   Value a = floats.Operand(s, 0, s.inst.type);
   Value one =
       IsHalf(s.inst.type) ? Literal(a, s.inst.type == Type::kF16 ? 0x3C00 : 0x3F80) : floats.Constant(a, 1);
-  return ReturnFloat(s, floats, floats.Divide(one, a, s.inst.type, ModeOf(s)));
+  return ReturnRounded(s, floats, floats.Divide(one, a, s.inst.type, ModeOf(s)),
+                       [&] { return floats.QuotientIsTiny(one, a, s.inst.type); });
 }
 
 Status EmitFSqrt(Site& s) {

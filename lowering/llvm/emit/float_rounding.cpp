@@ -2,11 +2,7 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
-#include <llvm/IR/PatternMatch.h>
 
-#include <algorithm>
-
-#include "analysis/lanes/exponents.h"
 #include "lowering/llvm/emit/narrow_floats.h"
 #include "lowering/llvm/emit/warps.h"
 
@@ -16,18 +12,6 @@ using ir::Rounding;
 using ir::Type;
 namespace intrinsic = llvm::Intrinsic;
 using Value = llvm::Value*;
-
-namespace {
-struct Layout {
-  uint64_t sign, infinity, one, nan;
-};
-Layout LayoutOf(Type type) {
-  if (type == Type::kF16) return {0x8000, 0x7C00, 0x3C00, 0x7FFF};
-  if (type == Type::kBF16) return {0x8000, 0x7F80, 0x3F80, 0x7FFF};
-  if (type == Type::kF32) return {0x80000000, 0x7F800000, 0x3F800000, 0x7FFFFFFF};
-  return {1ull << 63, 0x7FF0000000000000, 0x3FF0000000000000, 0xFFF8000000000000};
-}
-}  // namespace
 
 Value Floats::AsBits(Value value, Type type) {
   if (!value->getType()->isFPOrFPVectorTy()) return value;
@@ -48,77 +32,6 @@ Value Floats::IsNan(Value value, Type type) {
 Value Floats::CanonicalNan(Value like, Type type) {
   Value bits = AsBits(like, type);
   return FromBits(Literal(bits, LayoutOf(type).nan), type);
-}
-
-namespace {
-constexpr int kMaxUnwrapped = 4;  // operations that change the sign only
-
-// Whether an f32 is 0 or normal because of how it is computed, with any operands.
-bool IsNeverSubnormal(Value value, int depth = 0) {
-  using namespace llvm::PatternMatch;
-  const llvm::APFloat* constant = nullptr;
-  const auto at_least = [&](double bound) { return llvm::abs(*constant).convertToDouble() >= bound; };
-  Value x = nullptr;
-  if (match(value, m_APFloat(constant))) return constant->isZero() || at_least(0x1p-126);
-  if (match(value, m_FNeg(m_Value(x))) || match(value, m_FAbs(m_Value(x))))
-    return depth < kMaxUnwrapped && IsNeverSubnormal(x, depth + 1);
-  // A sum less than half the constant is a difference of numbers whose last bits are above 2^-126.
-  if (match(value, m_c_FAdd(m_Value(), m_APFloat(constant)))) return at_least(0x1p-102);
-  // The same with a product of 48 bits.
-  if (match(value, m_Intrinsic<intrinsic::fma>(m_Value(), m_Value(), m_APFloat(constant))))
-    return at_least(0x1p-70);
-  return match(value, m_Intrinsic<intrinsic::sqrt>()) || match(value, m_SIToFP(m_Value())) ||
-         match(value, m_UIToFP(m_Value()));
-}
-}  // namespace
-
-Value Floats::Flush(Value value, Type type) {
-  if (type == Type::kF32 && IsNeverSubnormal(value)) return value;
-  Layout layout = LayoutOf(type);
-  Value bits = AsBits(value, type), sign = b.CreateAnd(bits, Literal(bits, layout.sign));
-  // One test of a vector with AVX-512, and no comparison without sign elsewhere. Zeros stay what they are.
-  Value small = b.CreateICmpEQ(b.CreateAnd(bits, Literal(bits, layout.infinity)), Literal(bits, 0));
-  return b.CreateSelect(small, FromBits(sign, type), value);
-}
-
-Value Floats::Operand(Site& s, size_t number, Type type) {
-  Value value = s.Operand(number);
-  if (!s.Has(ir::kFtz)) return value;
-  const uint32_t index = s.inst.operands[number].index;
-  const bool is_known = type == Type::kF32 && !e.exponents.empty();
-  if (is_known && std::max(e.exponents[index], e.units[index]) >= analysis::kLeastNormal) return value;
-  return Flush(value, type);
-}
-
-Value Floats::Finish(Value value, Type type, uint32_t flags) {
-  Layout layout = LayoutOf(type);
-  const bool flushes = (flags & ir::kFtz) != 0;
-  if (type == Type::kF32 && (flags & ir::kSat) != 0) {
-    // Negative numbers, -0 and NaN are not above 0. With the flush, what is not normal is not at least
-    // 2^-126.
-    Value above = flushes && !IsNeverSubnormal(value) ? b.CreateFCmpOGE(value, Constant(value, 0x1p-126))
-                                                      : b.CreateFCmpOGT(value, Constant(value, 0));
-    Value positive = b.CreateSelect(above, value, Constant(value, 0)), one = Constant(value, 1);
-    return b.CreateSelect(b.CreateFCmpOLT(positive, one), positive, one);
-  }
-  if (flushes) value = Flush(value, type);
-  if ((flags & ir::kSat) != 0) {
-    // As signed integers: negative (and -0) below 0, NaN above infinity.
-    Value bits = AsBits(value, type);
-    Value nan =
-        b.CreateICmpUGT(b.CreateAnd(bits, Literal(bits, layout.sign - 1)), Literal(bits, layout.infinity));
-    Value clamped = b.CreateBinaryIntrinsic(intrinsic::smin, bits, Literal(bits, layout.one));
-    clamped = b.CreateBinaryIntrinsic(intrinsic::smax, clamped, Literal(bits, 0));
-    return FromBits(b.CreateSelect(nan, Literal(bits, 0), clamped), type);
-  }
-  if ((flags & ir::kRelu) != 0) {
-    Value bits = AsBits(value, type);
-    Value nan =
-        b.CreateICmpUGT(b.CreateAnd(bits, Literal(bits, layout.sign - 1)), Literal(bits, layout.infinity));
-    Value clamped = b.CreateBinaryIntrinsic(intrinsic::smax, bits, Literal(bits, 0));
-    return FromBits(b.CreateSelect(nan, Literal(bits, layout.nan), clamped), type);
-  }
-  return value;
 }
 
 // -- widening --
@@ -327,7 +240,7 @@ Value Floats::MinMaxOfNumber(Value x, Value number, Type type, bool maximum) {
 }
 
 Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags, NeverNan never_nan) {
-  Layout layout = LayoutOf(type);
+  FloatLayout layout = LayoutOf(type);
   Value sign =
       b.CreateAnd(b.CreateXor(AsBits(x, type), AsBits(y, type)), Literal(AsBits(x, type), layout.sign));
   if ((flags & ir::kFtz) != 0) {

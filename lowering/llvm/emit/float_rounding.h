@@ -5,6 +5,7 @@
 // after which any rounding to at least two bits less is right, in every mode.
 #pragma once
 
+#include "ir/float_format.h"
 #include "lowering/llvm/emit/function_emitter.h"
 
 namespace ptx2cpu::lowering {
@@ -15,6 +16,15 @@ struct NeverNan {
   bool first = false, second = false;
   bool first_quiet = false, second_quiet = false, any_nan = false;
 };
+
+struct FloatLayout {
+  uint64_t sign, infinity, one, nan;
+};
+inline FloatLayout LayoutOf(ir::Type type) {
+  const ir::FloatFormat& format = ir::FormatOf(type);
+  return {format.sign_bit, format.largest + 1, static_cast<uint64_t>(format.bias) << format.fraction_bits,
+          format.nan};
+}
 
 struct Floats {
   FunctionEmitter& e;
@@ -27,12 +37,22 @@ struct Floats {
   Value AsBits(Value value, ir::Type type);  // integer of the same width
   Value FromBits(Value bits, ir::Type type);
   Value IsNan(Value value, ir::Type type);
-  Value Flush(Value value, ir::Type type);  // .ftz
+  Value CanonicalNan(Value like, ir::Type type);
+  Value Constant(Value like, double value);  // f32 or f64, in the shape of like
+
+  // -- .ftz: float_flush.cpp --
+  Value Flush(Value value, ir::Type type);  // of an operand or an exact result
+  bool IsNeverSubnormal(Value value, ir::Type type);
   // An operand of the instruction, flushed if that has .ftz and the operand may be subnormal.
   Value Operand(Site& s, size_t number, ir::Type type);
-  Value CanonicalNan(Value like, ir::Type type);
-  Value Finish(Value value, ir::Type type, uint32_t flags);  // .ftz .sat .relu on a rounded result
-  Value Constant(Value like, double value);                  // f32 or f64, in the shape of like
+  // .ftz .sat .relu on a rounded result. `tiny` is where .ftz makes it zero; null: its bits show that, as it
+  // is exact where it is subnormal.
+  Value Finish(Value value, ir::Type type, uint32_t flags, Value tiny = nullptr);
+  // Where results that are rounded once are flushed; operands are not subnormal.
+  Value ProductIsTiny(Value x, Value y, Value z, ir::Type type,
+                      ir::Rounding mode);  // x * y + z; z may be null
+  Value QuotientIsTiny(Value x, Value y, ir::Type type);
+  Value IsTiny(Value wide, ir::Type type, ir::Rounding mode);  // as for Narrow, in f32 or f64
 
   // -- exact widening --
   Value ToF32(Value value, ir::Type type);  // from f16, bf16, f32
@@ -69,6 +89,7 @@ struct Floats {
   Value FmaNearAddend(const Site& s, Value x, Value y, Value z, ir::Rounding mode);
 
  private:
+  Value SignedZero(Value like, ir::Type type);
   Value PartOf(Value value, unsigned first, unsigned lanes);
   Value GreaterOrLess(Value x, Value y, ir::Type type, bool maximum);
   Value MinMaxOfNumber(Value x, Value number, ir::Type type, bool maximum);

@@ -1,4 +1,6 @@
 // The frame of a kernel.
+#include <iterator>
+
 #include "tests/random/patterns/writer.h"
 
 namespace ptx2cpu::random_patterns {
@@ -125,14 +127,17 @@ std::string Writer::Run() {
   if (uses_shared_)
     text += fmt::format(".shared .align 16 .b8 {}_shared[{}];\n\n", kernel_, 4 * (kTileWords + kTableWords));
   if (uses_table_) {
-    // Zeros, ones, infinities, NaNs, subnormal numbers, and words of everyday size.
+    // Zeros, ones, infinities, NaNs, subnormal numbers, factors of products next to the least normal number,
+    // and words of everyday size.
     constexpr uint32_t kSpecial[] = {0x00000000, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000,
                                      0x7FC00000, 0xFFC00001, 0x7F800001, 0x00000001, 0x80000001, 0x007FFFFF,
-                                     0x7F7FFFFF, 0x00800000, 0x4B800000, 0xCF000000};
+                                     0x7F7FFFFF, 0x00800000, 0x4B800000, 0xCF000000, 0x3F7FFFFF, 0x00800001,
+                                     0x1FFFFFFF, 0x9FFFFFFE, 0x20000000, 0xBF7FFFFF, 0xBF800001, 0x20000001};
     RandomWords random(tree_.seed);
     std::string words;
     for (uint32_t i = 0; i < kConstants; ++i)
-      words += fmt::format("{}{}", i == 0 ? "" : ", ", i % 2 == 0 ? kSpecial[i / 2 % 16] : random.Word());
+      words += fmt::format("{}{}", i == 0 ? "" : ", ",
+                           i % 2 == 0 ? kSpecial[i / 2 % std::size(kSpecial)] : random.Word());
     text += fmt::format(".const .align 16 .u32 {}_table[{}] = {{{}}};\n\n", kernel_, kConstants, words);
   }
   return text +

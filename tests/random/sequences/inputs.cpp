@@ -50,8 +50,17 @@ uint64_t Edge(RandomWords& random, const char* type) {
   return edges[random.Below(edges.size())];
 }
 
+// Factors, dividends and divisors whose results lie next to the least normal number: that itself, numbers
+// next to 1 and to its root.
+uint64_t NearLeastNormal(RandomWords& random, const FloatFormat& format) {
+  const uint64_t sign = uint64_t{random.Chance(2)} << (format.bits - 1);
+  const uint64_t exponents[] = {1, format.bias, (format.bias + 1) / 2};
+  return (sign | exponents[random.Below(3)] << format.mantissa) + random.Below(7) - 3;
+}
+
 // Numbers of everyday size, many with few bits: where sums and products round, tie, and become integers.
 uint64_t Near(RandomWords& random, const FloatFormat& format) {
+  if (random.Chance(8)) return NearLeastNormal(random, format);
   const uint64_t sign = uint64_t{random.Chance(2)} << (format.bits - 1);
   const uint32_t reach = std::min(format.bias - 2, random.Chance(3) ? 40u : 6u);
   const uint64_t exponent = format.bias - reach + random.Below(2 * reach + 1);
