@@ -16,10 +16,15 @@ void KernelCode::FindThread(const LaunchShape& shape, std::span<const std::byte>
   fault.dynamic_shared_bytes = shape.dynamic_shared_bytes;
   fault.outside_of = error.outside_of;
   fault.address = error.address;
-  for (uint32_t n = 0; n < error.joined && fault.place.x < shape.grid.x; ++n, ++fault.place.x) {
-    const Result<std::optional<ir::FaultingAccess>> found = module_.ThreadOf(name_, fault, params);
-    if (!found) return;
-    if (*found) return NameAccess(error, shape.block, fault.place, (*found)->thread, (*found)->address);
+  // Blocks that ran as one are neighbours along x, or along y where the code has the two exchanged.
+  for (uint32_t Dim3::* const axis : {&Dim3::x, &Dim3::y}) {
+    fault.place = error.block;
+    for (uint32_t n = 0; n < error.joined && fault.place.*axis < shape.grid.*axis;
+         ++n, ++(fault.place.*axis)) {
+      const Result<std::optional<ir::FaultingAccess>> found = module_.ThreadOf(name_, fault, params);
+      if (!found) return;
+      if (*found) return NameAccess(error, shape.block, fault.place, (*found)->thread, (*found)->address);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/launch/atomic_order.h"
 #include "runtime/launch/launch_job.h"
 #include "runtime/launch/run_children.h"
+#include "runtime/launch/swapped_axes.h"
 #include "runtime/profile/profile.h"
 
 namespace ptx2cpu::rt {
@@ -117,11 +118,14 @@ bool BlocksWait(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
 
 std::shared_ptr<LaunchJob> MakeJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                    const std::byte* params, const LaunchOptions& options) {
-  if (!BlocksWait(kernel, shape)) return MakePlainJob(kernel, shape, params, options);
-  // Blocks that wait for each other run one code: the first launch is counted as a whole.
+  const bool waits = BlocksWait(kernel, shape);
+  if (!waits && !SwapsAxes(kernel)) return MakePlainJob(kernel, shape, params, options);
+  // Blocks that wait for each other run one code, and all of a launch have the same axes: the first launch is
+  // counted as a whole.
   const ptx2cpu_kernel* counting =
       profile::Wanted() ? profile::TakeCounting(kernel, profile::Counted::kLaunch) : nullptr;
-  return MakeResidentJob(counting == nullptr ? kernel : *counting, shape, params, options);
+  const ptx2cpu_kernel& code = counting == nullptr ? kernel : *counting;
+  return waits ? MakeResidentJob(code, shape, params, options) : MakePlainJob(code, shape, params, options);
 }
 
 void Write(const LaunchOptions& options, std::string_view text) {
@@ -187,8 +191,9 @@ std::optional<LaunchError> RunOperation(const ChildOperation& operation, const L
 
 // Runs the grid of a job; with its checks, if any are wanted.
 void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned max_workers) {
-  const profile::LaunchScope seen(job->kernel(), job->shape().grid, job->shape().block,
-                                  job->shape().dynamic_shared_bytes);
+  const LaunchShape launched = ShapeWithAxesOf(job->kernel(), job->shape());
+  const profile::LaunchScope seen(job->kernel(), launched.grid, launched.block,
+                                  launched.dynamic_shared_bytes);
   if (!check::Checks(job->kernel())) [[likely]]
     return runner.Run(job, max_workers);
   check::BeginLaunch(&job->launch(), job->kernel(), job->launch().services->heap,

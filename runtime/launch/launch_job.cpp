@@ -10,6 +10,7 @@
 #include "runtime/abi/launch_shape.h"
 #include "runtime/abi/tensor_core.h"
 #include "runtime/abi/thread_place.h"
+#include "runtime/launch/swapped_axes.h"
 #include "runtime/profile/profile.h"
 #include "runtime/timeline/timeline.h"
 
@@ -133,7 +134,7 @@ void ClearTensorAllocator(ptx2cpu_block& block) {
 LaunchJob::LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
                      const LaunchOptions& options)
     : kernel_(kernel),
-      shape_(WithCluster(kernel, shape)),
+      shape_(ShapeWithAxesOf(kernel, WithCluster(kernel, shape))),
       params_(params),
       cooperative_(options.cooperative) {
   launch_.options = &options;
@@ -207,14 +208,21 @@ LaunchError LaunchJob::NoMemory() const {
 }
 
 std::string LaunchJob::WhereText(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) const {
-  std::string text =
-      Format("kernel '%s', block (%u,%u,%u)", kernel_.name, block.ctaid[0], block.ctaid[1], block.ctaid[2]);
+  const Dim3 at = WithAxesOf(kernel_, {block.ctaid[0], block.ctaid[1], block.ctaid[2]});
+  std::string text = Format("kernel '%s', block (%u,%u,%u)", kernel_.name, at.x, at.y, at.z);
   if (thread != ~0u && thread < block.thread_padded) {
-    const Dim3 place = PlaceOfThread(block, thread);
+    const Dim3 place = WithAxesOf(kernel_, PlaceOfThread(block, thread));
     text += Format(", thread (%u,%u,%u)", place.x, place.y, place.z);
   }
   if (ptx_line != 0) text += Format(", PTX line %u", ptx_line);
   return text + ": ";
+}
+
+// In the program's block, of a thread by its number in the block as it runs.
+uint32_t LaunchJob::NumberOfThread(const ptx2cpu_block& block, uint32_t thread) const {
+  if (!SwapsAxes(kernel_) || thread >= block.thread_count) return thread;
+  const Dim3 place = PlaceOfThread(block, thread);
+  return (place.z * block.ntid[0] + place.x) * block.ntid[1] + place.y;
 }
 
 LaunchError LaunchJob::Fault(FaultRecord record, const ptx2cpu_block& block, const BlockMemory& memory,
@@ -237,9 +245,9 @@ LaunchError LaunchJob::Fault(FaultRecord record, const ptx2cpu_block& block, con
   if (lanes_help && record.thread == ~0u)
     text += Format("%s %u, lanes 0x%08x)", kByLanes, lanes.warp, lanes.mask);
   LaunchError error{LaunchError::Kind::kFault, std::move(text), record.kind};
-  error.block = {block.ctaid[0], block.ctaid[1], block.ctaid[2]};
+  error.block = WithAxesOf(kernel_, {block.ctaid[0], block.ctaid[1], block.ctaid[2]});
   error.joined = record.joined;
-  error.thread = record.thread;
+  error.thread = NumberOfThread(block, record.thread);
   error.ptx_line = record.ptx_line;
   error.pc = record.pc;
   error.address = record.address;

@@ -23,7 +23,8 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
             const LaunchOptions& options);
 
   const ptx2cpu_kernel& kernel() const { return kernel_; }
-  const LaunchShape& shape() const { return shape_; }  // with the cluster that the kernel requires
+  // With the cluster that the kernel requires, and the axes of its code (swapped_axes.h).
+  const LaunchShape& shape() const { return shape_; }
   ptx2cpu_launch& launch() { return launch_; }
   const std::byte* parameters() const { return params_; }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
@@ -51,6 +52,8 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   virtual bool RunBlocks(unsigned worker, Arena& arena) = 0;
 
  private:
+  uint32_t NumberOfThread(const ptx2cpu_block& block, uint32_t thread) const;
+
   const ptx2cpu_kernel& kernel_;
   const LaunchShape shape_;
   const std::byte* params_;

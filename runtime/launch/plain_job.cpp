@@ -22,6 +22,7 @@
 #include "runtime/launch/joined_blocks.h"
 #include "runtime/launch/later_code.h"
 #include "runtime/launch/launch_job.h"
+#include "runtime/launch/swapped_axes.h"
 #include "runtime/profile/profile.h"
 #include "runtime/worker/deferred_atomics.h"
 #include "runtime/worker/spin_lock.h"
@@ -80,8 +81,8 @@ class PlainJob final : public LaunchJob {
     const unsigned pool = ThreadPool::Get().size();
     const uint64_t workers = options.max_workers == 0 ? pool : std::min(options.max_workers, pool);
     max_parts_ = static_cast<uint32_t>(std::min(workers, total_));
-    joined_ = JoinedBlocks(kernel, shape, max_parts_);
-    if (profile::Wanted()) [[unlikely]]
+    joined_ = JoinedBlocks(kernel, this->shape(), max_parts_);
+    if (profile::Wanted() && !SwapsAxes(kernel)) [[unlikely]]
       counting_ = profile::TakeCounting(kernel, profile::Counted::kBlocks);
   }
 

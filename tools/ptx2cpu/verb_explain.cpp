@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "analysis/lanes/swapped_axes.h"
 #include "analysis/view/cfg_view.h"
 #include "ir/text/text.h"
 #include "lowering/llvm/output/jit.h"
@@ -255,6 +256,8 @@ Status ExplainKernel(const Arguments& arguments) {
   for (const std::string& note :
        analysis::MakeCfgView(collapsed, f, {.body = analysis::CfgViewOptions::Body::kNone}).notes)
     fmt::print("  {}\n", note);
+  if (analysis::WalksAlongColumns(f))
+    fmt::print("  threads walk memory along y: vectors hold neighbours along y, blocks follow along y\n");
   const auto jit = TRY(MakeJit(arguments));
   fmt::print("{}", lowering::Render(TRY(jit->ReportLanes(collapsed, f.name)), collapsed));
   return {};

@@ -5,16 +5,20 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "lowering/llvm/kernel/function.h"
+#include "lowering/llvm/lanes/better_axes.h"
 #include "lowering/llvm/lanes/joined_rows.h"
+#include "lowering/llvm/module/axes.h"
 #include "lowering/llvm/module/library.h"
 #include "lowering/llvm/module/names.h"
 #include "lowering/llvm/module/target_machine.h"
 #include "runtime/abi/abi.h"
 #include "runtime/abi/deferred_atomics.h"
 #include "runtime/abi/joined_blocks.h"
+#include "runtime/abi/swapped_axes.h"
 
 namespace ptx2cpu::lowering {
 
@@ -172,29 +176,43 @@ Status EmitCallees(ModuleEmitter& m) {
 
 }  // namespace
 
-Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module, const EmitOptions& options) {
-  const ir::Function* kernel = TRY(FindKernel(module, options.kernel));
+namespace {
+
+Result<EmittedKernel> EmitAs(llvm::LLVMContext& context, const ir::Module& module, const ir::Function& kernel,
+                             KernelLayout layout, const EmitOptions& options) {
   if (!IsLaneWidth(options.lane_width))
     return Fail(ErrorCode::kUnsupported, "lane width " + std::to_string(options.lane_width) +
                                              ": only 1, 4, 8, 16, 32 and 64 are supported");
-  KernelLayout layout = TRY(LayoutOf(module, *kernel));
-  layout.flags |= FlagsOfJoinedBlocks(*kernel);
+  layout.flags |= FlagsOfJoinedBlocks(kernel);
   ModuleEmitter m(context, module, options, std::move(layout));
   const bool vectors = options.alignment != AlignmentChecks::kAtAccess && m.traits.vector_bytes != 0;
   m.lane_width = vectors ? options.lane_width : 1;
   m.module->setDataLayout(TRY(DataLayoutOf(options.target)));
-  m.param_bytes = kernel->param_bytes;
-  TRY_STATUS(EmitKernelFunctions(m, *kernel));
+  m.param_bytes = kernel.param_bytes;
+  TRY_STATUS(EmitKernelFunctions(m, kernel));
   TRY_STATUS(EmitCallees(m));
   if (m.debug) m.debug->Finish();
   std::string complaint;
   llvm::raw_string_ostream stream(complaint);
   if (llvm::verifyModule(*m.module, &stream)) {
     return Fail(ErrorCode::kInternal,
-                "kernel " + kernel->name + ": LLVM rejects the emitted code: " + stream.str());
+                "kernel " + kernel.name + ": LLVM rejects the emitted code: " + stream.str());
   }
   TRY_STATUS(LinkLibraries(*m.module, options.target));
   return EmittedKernel{std::move(m.module), std::move(m.layout)};
+}
+
+}  // namespace
+
+Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module, const EmitOptions& options) {
+  const ir::Function* kernel = TRY(FindKernel(module, options.kernel));
+  KernelLayout layout = TRY(LayoutOf(module, *kernel));
+  const std::optional<ir::Module> swapped =
+      MaySwapAxes(options) ? WithBetterAxes(module, *kernel) : std::nullopt;
+  if (!swapped) return EmitAs(context, module, *kernel, std::move(layout), options);
+  layout.flags |= PTX2CPU_KERNEL_SWAPS_AXES;
+  const auto number = static_cast<size_t>(kernel - module.functions.data());
+  return EmitAs(context, *swapped, swapped->functions[number], std::move(layout), options);
 }
 
 }  // namespace ptx2cpu::lowering

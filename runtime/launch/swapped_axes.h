@@ -1,0 +1,26 @@
+// Launches of kernels whose code has x and y exchanged (runtime/abi/swapped_axes.h).
+#pragma once
+
+#include <utility>
+
+#include "runtime/abi/swapped_axes.h"
+#include "runtime/launch/launch.h"
+
+namespace ptx2cpu::rt {
+
+inline bool SwapsAxes(const ptx2cpu_kernel& kernel) {
+  return (kernel.flags & PTX2CPU_KERNEL_SWAPS_AXES) != 0;
+}
+
+inline Dim3 WithAxesOf(const ptx2cpu_kernel& kernel, Dim3 extent) {
+  if (SwapsAxes(kernel)) std::swap(extent.x, extent.y);
+  return extent;
+}
+
+// The program's launch as its code runs it; and the other way round.
+inline LaunchShape ShapeWithAxesOf(const ptx2cpu_kernel& kernel, LaunchShape shape) {
+  for (Dim3* extent : {&shape.grid, &shape.block, &shape.cluster}) *extent = WithAxesOf(kernel, *extent);
+  return shape;
+}
+
+}  // namespace ptx2cpu::rt
