@@ -197,7 +197,8 @@ Status RunCheck(const Arguments& arguments) {
     all += report.kernels.size();
     lacks |= report.LacksLibraries();
   }
-  if (refused != 0) return Fail(ErrorCode::kUnsupported, fmt::format("refused: {} of {} kernels", refused, all));
+  if (refused != 0)
+    return Fail(ErrorCode::kUnsupported, fmt::format("refused: {} of {} kernels", refused, all));
   if (lacks) return Fail(ErrorCode::kNotFound, "libraries are missing, or NVIDIA's own");
   return {};
 }
