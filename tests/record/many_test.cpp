@@ -14,6 +14,7 @@ constexpr const char* kText = R"(// row: add_half
 // Written by make_vectors from the instruction table; do not edit.
 // run: k block=256 compare=value out:f16:256 in:f16:gen(edges,256,1) in:f16:gen(edges,256,16)
 // run: k block=64 compare=value out:f16:128 in:s16:gen(bits,64,7) in:f16:gen(uniform,128,1000,-8,8)
+// run: half block=64 compare=near:0:2 out:f16:64 in:f16:gen(uniform,64,5,-8,8)
 // run: sine block=64 compare=near:2e-6:0 out:f32:64 in:f32:gen(uniform,64,5,-6.2831853,6.2831853)
 )";
 
@@ -24,12 +25,17 @@ TEST_CASE("kernels of make_vectors have runs with thousands of cases") {
   REQUIRE(file);
   const auto runs = rt::ManyRuns(*file);
   REQUIRE(runs);
-  REQUIRE(runs->size() == 2 * rt::kManyBatches);
+  REQUIRE(runs->size() == 2 * rt::kManyBatches + 64);
   for (const rt::VectorRun& run : *runs) {
     const auto arguments = rt::ParseArguments(run);
     INFO(run.specs.back());
     REQUIRE(arguments);
     CHECK(arguments->front().count() == (run.kernel == "k" ? 2 : 1) * rt::kManyThreads);
+    if (run.kernel == "half") {
+      uint16_t first = 0;
+      std::memcpy(&first, arguments->back().data.data(), sizeof(first));
+      CHECK(first == run.number * rt::kManyThreads);
+    }
     if (run.kernel == "sine") CHECK(run.specs[1].find("uniform") != std::string::npos);
   }
   CHECK((*runs)[0].specs[2] != (*runs)[1].specs[2]);

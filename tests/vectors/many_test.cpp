@@ -70,17 +70,18 @@ TEST_CASE("thousands of cases of value instructions", "[long]") {
     const auto record = rt::ReadVectorRecord(path, ".many");
     REQUIRE(record);
     std::optional<lowering::PtxModule> ptx;
-    for (size_t first = 0; first < many->size(); first += rt::kManyBatches) {
+    for (size_t first = 0, end = 0; first < many->size(); first = end) {
+      const std::string& kernel = (*many)[first].kernel;
+      while (end < many->size() && (*many)[end].kernel == kernel) ++end;
       if (!all && number++ % kShare != 0) continue;
       if (!ptx) {
         auto parsed = lowering::PtxModule::Parse(file->text, path.filename());
         if (!parsed) FAIL(parsed.error().Render());
         ptx.emplace(std::move(*parsed));
       }
-      const auto engines = MakeEngines(*ptx, (*many)[first].kernel);
+      const auto engines = MakeEngines(*ptx, kernel);
       if (!engines) FAIL(engines.error().Render());
-      for (size_t i = first; i < first + rt::kManyBatches; ++i, ++runs)
-        CompareRun(*engines, (*many)[i], *record);
+      for (size_t i = first; i < end; ++i, ++runs) CompareRun(*engines, (*many)[i], *record);
     }
   }
   if (std::getenv("PTX2CPU_VECTOR") == nullptr) CHECK(runs > 0);

@@ -11,6 +11,7 @@ import {CheckLlama} from "./llama.mjs";
 import {CheckOperations} from "./operations.mjs";
 import {WritePage} from "./page.mjs";
 import {InstallFromApt, InstallFromNpm} from "./process.mjs";
+import {CheckSamples} from "./samples.mjs";
 import {CheckVoice} from "./voice.mjs";
 
 const kLlamaVersion = "3.22.1";
@@ -26,12 +27,14 @@ const programs = {
   llama: {from: `npm: @node-llama-cpp/linux-x64-cuda, -cuda-ext, ${kLlamaVersion}`, apt: [], npm: llamaPackages, Check: CheckLlama},
   whisper: {from: "npm: @fugood/node-whisper-linux-x64-cuda@1.1.3", apt: [], npm: ["@fugood/node-whisper-linux-x64-cuda@1.1.3"],
             Check: CheckVoice},
+  samples: {from: "github: NVIDIA/cuda-samples, by nvcc", apt: [], npm: [], Check: CheckSamples, page: "samples.md"},
 };
 
 const options = {
   folder: {type: "string"},
   "ggml-source": {type: "string"},
   "whisper-source": {type: "string"},
+  "cuda-samples": {type: "string"},
   operations: {type: "string"},
   seconds: {type: "string", default: "120"},
   "no-speed": {type: "boolean", default: false},
@@ -43,10 +46,11 @@ const kHelp = `usage: tools/real_programs [OPTION ...] [${Object.keys(programs).
 
   --folder DIR          where programs are installed and results are kept (default: build/real_programs)
   --ggml-source DIR     a checkout of github ggml-org/ggml: its tests/test-backend-ops.cpp is built; needed by "ggml"
-  --operations A,B,...  "ggml": only these operations
+  --operations A,B,...  "ggml", "samples": only these operations or samples
   --seconds N           "ggml": time limit of an operation's cases (default 120); kernels stay in the cache, so that
                         the next run reaches more cases
   --whisper-source DIR  a checkout of github ggml-org/whisper.cpp, for its voice model and sample; needed by "whisper"
+  --cuda-samples DIR    a checkout of github NVIDIA/cuda-samples; needed by "samples", which nvcc builds
   --no-speed            "llama": without the model of 100 million weights
   --page-only           writes the page from the results that are there`;
 
@@ -63,6 +67,7 @@ async function Main() {
     folder: resolve(values.folder ?? join(top, "build/real_programs")),
     ggml: values["ggml-source"] && resolve(values["ggml-source"]),
     whisper: values["whisper-source"] && resolve(values["whisper-source"]),
+    samples: values["cuda-samples"] && resolve(values["cuda-samples"]),
     operations: values.operations?.split(","),
     seconds: Number(values.seconds),
     speed: !values["no-speed"],
@@ -79,12 +84,16 @@ async function Main() {
       console.log(`${name}: ${row.what}: ${row.ran ? (row.right ? "right" : "WRONG") : "did not run"}: ${row.measure}`);
       if (!row.right) wrong++;
     }
-    const old = name === "ggml" ? ReadRows(results, name).filter((row) => !rows.some((each) => each.what === row.what)) : [];
-    const all = [...old, ...rows].sort((a, b) => (name === "ggml" ? (a.what < b.what ? -1 : 1) : 0));
+    const isByName = name === "ggml" || name === "samples";
+    const old = isByName ? ReadRows(results, name).filter((row) => !rows.some((each) => each.what === row.what)) : [];
+    const all = [...old, ...rows].sort((a, b) => (isByName ? (a.what < b.what ? -1 : 1) : 0));
     writeFileSync(join(results, `${name}.json`), JSON.stringify({date: new Date().toISOString().slice(0, 10), rows: all}, null, 1));
   }
-  const all = Object.entries(programs).map(([name, {from}]) => ({name, from, rows: ReadRows(results, name)}));
-  WritePage(join(top, "tools/docs/real_programs.md"), all);
+  const all = Object.entries(programs).map(([name, {from, page}]) => ({name, from, page: page ?? "real_programs.md", rows: ReadRows(results, name)}));
+  for (const page of new Set(all.map((program) => program.page))) {
+    const onPage = all.filter((program) => program.page === page);
+    if (onPage.some((program) => program.rows.length > 0)) WritePage(join(top, "tools/docs", page), onPage);
+  }
   process.exitCode = wrong === 0 ? 0 : 1;
 }
 

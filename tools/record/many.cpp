@@ -89,6 +89,14 @@ Result<std::string> ManySpec(const VectorRun& run, const std::string& spec, uint
          ")";
 }
 
+// An approximate instruction of one operand of 16 bits.
+bool TakesEveryValue(const VectorRun& run) {
+  if (run.rule.kind != VectorRule::Kind::kNear || run.specs.size() != 2) return false;
+  const std::optional<Spec> output = Divide(run.specs[0]), input = Divide(run.specs[1]);
+  const ScalarType* type = input ? FindScalarType(input->type) : nullptr;
+  return type != nullptr && type->size == 2 && output->rest == std::to_string(run.block[0]);
+}
+
 }  // namespace
 
 Result<std::vector<VectorRun>> ManyRuns(const VectorFile& file) {
@@ -97,8 +105,15 @@ Result<std::vector<VectorRun>> ManyRuns(const VectorFile& file) {
   for (size_t i = 0; i < file.runs.size(); ++i) {
     const VectorRun& last = file.runs[i];
     if (i + 1 < file.runs.size() && file.runs[i + 1].kernel == last.kernel) continue;
-    for (uint32_t batch = 0; batch < kManyBatches; ++batch) {
+    const bool is_every = TakesEveryValue(last);
+    for (uint32_t batch = 0; batch < (is_every ? 0x10000 / kManyThreads : kManyBatches); ++batch) {
       VectorRun run{last.kernel, batch, {1, 1, 1}, {kManyThreads, 1, 1}, 0, last.rule, {}, {}, last.line};
+      if (is_every) {
+        run.specs = {TRY(ManySpec(last, last.specs[0], batch, 0)),
+                     "in:u16:gen(iota" + Join({kManyThreads, batch * kManyThreads}) + ")"};
+        runs.push_back(std::move(run));
+        continue;
+      }
       for (size_t index = 0; index < last.specs.size(); ++index)
         run.specs.push_back(TRY(ManySpec(last, last.specs[index], batch, index)));
       runs.push_back(std::move(run));

@@ -17,9 +17,11 @@ namespace ptx2cpu::rt {
 inline constexpr uint32_t kManyThreads = 1024, kManyBatches = 4;  // of one kernel
 inline constexpr size_t kElementsOfWord = 256;
 
-// kManyBatches runs of each kernel: data as of its last run; any bits; small integers, and floats of all
-// kinds around 1; integers beside small ones, and floats whose products are around the smallest normal
-// number. Nothing if the file is not one that make_vectors wrote.
+// The runs of a kernel are side by side. Where the only operand of an approximate instruction has 16 bits,
+// they are all of its values (tests/ptx/all_values.ptx has those of the others); else kManyBatches: data as
+// of its last run; any bits; small integers, and floats of all kinds around 1; integers beside small ones,
+// and floats whose products are around the smallest normal number. Nothing if the file is not one that
+// make_vectors wrote.
 Result<std::vector<VectorRun>> ManyRuns(const VectorFile& file);
 
 // What a record keeps of a result.
