@@ -42,8 +42,6 @@ class Context {
   uint64_t id() const { return id_.load(std::memory_order_relaxed); }
   unsigned flags() const { return flags_.load(std::memory_order_relaxed); }
   void set_flags(unsigned flags) { flags_.store(flags, std::memory_order_relaxed); }
-  unsigned api_version() const { return api_version_; }
-  void set_api_version(unsigned version) { api_version_ = version; }
 
   // The streams of the context; only while it is alive.
   rt::StreamGroup& streams() const { return *streams_; }
@@ -98,7 +96,6 @@ class Context {
 
   Device& device_;
   const bool primary_;
-  unsigned api_version_ = 3020;
   std::atomic<bool> alive_{false};
   std::atomic<uint64_t> id_{0};
   std::atomic<uint64_t> memory_since_{0};  // the id at the last BeginMemory

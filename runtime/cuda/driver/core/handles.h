@@ -30,11 +30,6 @@ enum class HandleKind : uint16_t {
   kTexref,
   kSurfref,
   kMemoryPool,
-  kGreenContext,
-  kResourceDescription,
-  kExternalMemory,
-  kExternalSemaphore,
-  kPhysicalMemory,
   kTextureObject,
   kSurfaceObject,
 };
