@@ -80,7 +80,7 @@ class GreatestSolution {
   }
 
   const ir::Function& f_;
-  const Property property_;
+  const Property property_ = {};
   std::vector<Element> of_, slots_;
   bool changed_ = false;
 };
