@@ -5,6 +5,7 @@
 #include "lowering/llvm/module/lane_report.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -90,6 +91,7 @@ Ran Run(const ptx2cpu_kernel& kernel, uint64_t start, uint32_t n) {
 }  // namespace
 
 TEST_CASE("atomics of all threads at one address are one of a vector", "[atomics]") {
+  test::Sample sample(5);
   for (const Operation& op : kOperations) {
     INFO(op.name << "." << op.type);
     const ir::Module module = BuildKernel(KernelOf(op, false), "k");
@@ -102,6 +104,7 @@ TEST_CASE("atomics of all threads at one address are one of a vector", "[atomics
     const uint64_t mask = op.type.ends_with("64") ? ~uint64_t{0} : 0xffffffff;
     for (const std::string target : {"native", "x86-64-v3"}) {
       for (const uint32_t width : {8u, 32u}) {
+        if (sample.Skips()) continue;
         auto jit = lowering::Jit::Create(Options(target, width));
         REQUIRE(jit);
         auto compiled = (*jit)->Add(module);

@@ -7,6 +7,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -169,8 +170,10 @@ TEST_CASE("kernels that know their block, or wait for others, do not", "[joined]
 TEST_CASE("joined blocks compute what blocks one by one do", "[joined]") {
   const std::string value = "mul.lo.s32 %a4, %x, 7;";
   const Compiled plain = Compile(Kernel("", kPlace, value), {.lane_width = 1});
+  test::Sample sample(4);
   for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
     for (const unsigned width : {0u, 1u, 8u}) {
+      if (sample.Skips()) continue;
       const lowering::JitOptions options{.target = *lowering::ResolveTarget(target), .lane_width = width};
       const Compiled joined = Compile(Kernel(kRequired, kPlace, value), options);
       REQUIRE(Joins(joined));
@@ -203,10 +206,12 @@ TEST_CASE("steps within the bounds of the data do what steps at its edges do", "
   setp.lt.and.u32 %p3, %y, 900, %p3;
   not.pred %p0, %p3;)";
   const std::string wraps = "add.s32 %a5, %x, 0x7ffffff0;\n  setp.lt.s32 %p0, %a5, %n;";
+  test::Sample sample(5);
   for (const std::string& bounds : {all_sides, above, wraps}) {
     const Compiled plain = Compile(Kernel("", kPlace, "", bounds), {.lane_width = 1});
     for (const char* target : {"native", "x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
       for (const unsigned width : {0u, 8u, 64u}) {
+        if (sample.Skips()) continue;
         const lowering::JitOptions options{.target = *lowering::ResolveTarget(target), .lane_width = width};
         const Compiled joined = Compile(Kernel(kRequired, kPlace, "", bounds), options);
         for (const Launch& launch :

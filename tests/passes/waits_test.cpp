@@ -59,10 +59,10 @@ bool TriesAgainAtOnce(const ir::Function& f, ir::Opcode trial) {
 TEST_CASE("each pass keeps the meaning of each kernel that waits", "[passes]") {
   Sample sample(13);
   for (const WaitKernel& kernel : WaitKernels()) {
-    const auto changing = PassesThatChange(kernel.module, lowering::Tier::kAuto);
-    REQUIRE(changing);
     for (uint32_t threads : {1u, 7u, 33u, 100u}) {
       if (sample.Skips()) continue;
+      const auto changing = PassesThatChange(kernel.module, lowering::Tier::kAuto);
+      REQUIRE(changing);
       const Outcome expected = RunKernel(kernel.module, kernel.module.functions.front(), threads, 5);
       INFO(kernel.name << ", " << threads << " threads");
       if (!expected.status) FAIL(expected.status.error().Render());
