@@ -8,29 +8,29 @@ namespace ptx2cpu::ir {
 
 namespace {
 
-std::string_view Name(TypeSet set) {
+std::string_view WordOf(TypeSet set) {
   constexpr std::string_view kNames[] = {
       "", "any", "i8 ... i128", "i1, i8 ... i128", "floats", "i8 ... i128, floats"};
   return kNames[static_cast<size_t>(set)];
 }
 
-std::string_view Name(Effect effect) {
+std::string_view WordOf(Effect effect) {
   constexpr std::string_view kNames[] = {"pure",       "reads",   "writes", "reads and writes",
                                          "collective", "barrier", "opaque", "terminator"};
   return kNames[static_cast<size_t>(effect)];
 }
 
-std::string_view Name(Lanes lanes) {
+std::string_view WordOf(Lanes lanes) {
   constexpr std::string_view kNames[] = {"", "meet", "exchange", "vote", "elect", "presence", "agree"};
   return kNames[static_cast<size_t>(lanes)];
 }
 
-std::string_view Name(Cost cost) {
+std::string_view WordOf(Cost cost) {
   constexpr std::string_view kNames[] = {"free", "cheap", "costly"};
   return kNames[static_cast<size_t>(cost)];
 }
 
-std::string_view Name(Varies varies) {
+std::string_view WordOf(Varies varies) {
   constexpr std::string_view kNames[] = {"uniform in the grid",
                                          "uniform in a block",
                                          "uniform in a warp",
@@ -111,9 +111,9 @@ std::string RenderOpcodeReference() {
       return text.empty() ? std::string() : fmt::format("`{}`", text);
     };
     out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", info.mnemonic,
-                       code(info.ptx), code(info.operands), code(info.results), Name(info.types),
-                       Name(info.from), AttributeNames(info.attributes), Name(info.effect), Name(info.lanes),
-                       Name(info.cost), Phases(info.attributes), info.meaning);
+                       code(info.ptx), code(info.operands), code(info.results), WordOf(info.types),
+                       WordOf(info.from), AttributeNames(info.attributes), WordOf(info.effect),
+                       WordOf(info.lanes), WordOf(info.cost), Phases(info.attributes), info.meaning);
   }
   out += "\n## Words of the attributes\n\n| attribute | words |\n|---|---|\n";
 #define ATTRIBUTE(type, member, field, presence) out += Words<type>(#member);
@@ -123,7 +123,7 @@ std::string RenderOpcodeReference() {
   for (int i = 1; i < kCountOf<Special>; ++i) {
     const SpecialInfo& info = Info(static_cast<Special>(i));
     const std::string count = info.count == 0 ? "" : std::to_string(info.count);
-    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", info.word, ir::Name(info.type), Name(info.varies),
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", info.word, ir::Name(info.type), WordOf(info.varies),
                        count, info.meaning);
   }
   return out;

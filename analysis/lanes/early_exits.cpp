@@ -11,9 +11,9 @@ using ir::Opcode;
 
 namespace {
 
-class Finder {
+class EarlyExitFinder {
  public:
-  explicit Finder(const ir::Function& f) : f_(f), turn_(f) {
+  explicit EarlyExitFinder(const ir::Function& f) : f_(f), turn_(f) {
     exits_.before.resize(f.blocks.size());
     exits_.within.resize(f.blocks.size());
   }
@@ -81,7 +81,7 @@ EarlyExits FindEarlyExits(const ir::Function& f) {
     together.From(heads);
     // Where warps suspend, some of their lanes may have exited before.
     const bool suspends = std::ranges::count_if(heads, &BlockId::valid) > 1;
-    const EarlyExits found = Finder(f).Run();
+    const EarlyExits found = EarlyExitFinder(f).Run();
     for (uint32_t n = 0; n < count; ++n) {
       exits.apart[n] = !together.Contains({n});
       if (exits.apart[n] || suspends) continue;
@@ -91,7 +91,7 @@ EarlyExits FindEarlyExits(const ir::Function& f) {
     return exits;
   }
   if (!f.has_early_exit || f.resumes > ir::Resumes::kBlocks || f.parked_slot != ~0u) return exits;
-  EarlyExits found = Finder(f).Run();
+  EarlyExits found = EarlyExitFinder(f).Run();
   found.apart.resize(count);
   return found;
 }

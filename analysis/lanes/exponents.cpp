@@ -15,17 +15,29 @@ using ir::Type;
 constexpr LeastExponent kLeastOfHalf = -24, kLeastInteger = 0;
 constexpr uint32_t kOtherFlags = ir::kXorSign | ir::kRelu | ir::kAbs;  // signs and zeros of other kinds
 
-enum class Rule : uint8_t { kProduct, kOperand, kEither, kConverted, kInteger, kSum, kMultiplyAdd, kRounded };
-struct Row {
-  Opcode op;
-  Rule rule;
+enum class ExponentRule : uint8_t {
+  kProduct,
+  kOperand,
+  kEither,
+  kConverted,
+  kInteger,
+  kSum,
+  kMultiplyAdd,
+  kRounded
 };
-constexpr Row kRows[] = {
-    {Opcode::kFMul, Rule::kProduct}, {Opcode::kFNeg, Rule::kOperand},       {Opcode::kFAbs, Rule::kOperand},
-    {Opcode::kFMin, Rule::kEither},  {Opcode::kFMax, Rule::kEither},        {Opcode::kSToF, Rule::kInteger},
-    {Opcode::kUToF, Rule::kInteger}, {Opcode::kFRound, Rule::kInteger},     {Opcode::kFAdd, Rule::kSum},
-    {Opcode::kFSub, Rule::kSum},     {Opcode::kFFma, Rule::kMultiplyAdd},   {Opcode::kFDiv, Rule::kRounded},
-    {Opcode::kFRcp, Rule::kRounded}, {Opcode::kFConvert, Rule::kConverted}, {Opcode::kFSqrt, Rule::kRounded},
+struct ExponentRow {
+  Opcode op;
+  ExponentRule rule;
+};
+constexpr ExponentRow kExponentRows[] = {
+    {Opcode::kFMul, ExponentRule::kProduct},     {Opcode::kFNeg, ExponentRule::kOperand},
+    {Opcode::kFAbs, ExponentRule::kOperand},     {Opcode::kFMin, ExponentRule::kEither},
+    {Opcode::kFMax, ExponentRule::kEither},      {Opcode::kSToF, ExponentRule::kInteger},
+    {Opcode::kUToF, ExponentRule::kInteger},     {Opcode::kFRound, ExponentRule::kInteger},
+    {Opcode::kFAdd, ExponentRule::kSum},         {Opcode::kFSub, ExponentRule::kSum},
+    {Opcode::kFFma, ExponentRule::kMultiplyAdd}, {Opcode::kFDiv, ExponentRule::kRounded},
+    {Opcode::kFRcp, ExponentRule::kRounded},     {Opcode::kFConvert, ExponentRule::kConverted},
+    {Opcode::kFSqrt, ExponentRule::kRounded},
 };
 
 bool Flushes(const ir::Inst& inst) {
@@ -112,8 +124,8 @@ struct AsFloat {
   }
 
   LeastExponent OfOperation(const ir::Inst& inst, const auto& operand, LeastExponent before) const {
-    const auto row = std::ranges::find(kRows, inst.op, &Row::op);
-    if (row == std::end(kRows) || (inst.attrs.flags & kOtherFlags) != 0) return kAnyExponent;
+    const auto row = std::ranges::find(kExponentRows, inst.op, &ExponentRow::op);
+    if (row == std::end(kExponentRows) || (inst.attrs.flags & kOtherFlags) != 0) return kAnyExponent;
     const bool flushes = Flushes(inst);
     const auto input = [&](size_t n) { return flushes ? Kind::Flushed(operand(n)) : operand(n); };
     // What the result is at least, for its flush.
@@ -127,21 +139,21 @@ struct AsFloat {
       return before != kNoExponent && e < before ? kAnyExponent : e;
     };
     switch (row->rule) {
-      case Rule::kProduct:
+      case ExponentRule::kProduct:
         return result(product());
-      case Rule::kOperand:
+      case ExponentRule::kOperand:
         return input(0);
-      case Rule::kEither:
+      case ExponentRule::kEither:
         return std::min(input(0), input(1));
-      case Rule::kConverted:
+      case ExponentRule::kConverted:
         return inst.from == Type::kF16 ? kLeastOfHalf : kAnyExponent;
-      case Rule::kInteger:
+      case ExponentRule::kInteger:
         return kLeastInteger;
-      case Rule::kSum:
+      case ExponentRule::kSum:
         return result(Kind::OfSum(input(0), input(1)));
-      case Rule::kMultiplyAdd:
+      case ExponentRule::kMultiplyAdd:
         return result(Kind::OfSum(product(), input(2)));
-      case Rule::kRounded:
+      case ExponentRule::kRounded:
         return result(kAnyExponent);
     }
     return kAnyExponent;
@@ -149,7 +161,7 @@ struct AsFloat {
 };
 
 template <typename Kind>
-std::vector<LeastExponent> Find(const ir::Function& f) {
+std::vector<LeastExponent> SolveFor(const ir::Function& f) {
   const bool any =
       std::ranges::any_of(f.insts, [](const ir::Inst& inst) { return inst.block.valid() && Flushes(inst); });
   return any ? GreatestSolution<AsFloat<Kind>>(f).Solve() : std::vector<LeastExponent>();
@@ -163,8 +175,8 @@ LeastExponent LeastOfProduct(LeastExponent x, LeastExponent y) {
   return static_cast<LeastExponent>(std::clamp<int>(sum, kAnyExponent, kNoExponent - 1));
 }
 
-std::vector<LeastExponent> FindLeastExponents(const ir::Function& f) { return Find<Exponents>(f); }
+std::vector<LeastExponent> FindLeastExponents(const ir::Function& f) { return SolveFor<Exponents>(f); }
 
-std::vector<LeastExponent> FindUnits(const ir::Function& f) { return Find<Units>(f); }
+std::vector<LeastExponent> FindUnits(const ir::Function& f) { return SolveFor<Units>(f); }
 
 }  // namespace ptx2cpu::analysis

@@ -17,9 +17,9 @@ using ir::Space;
 using ir::ValueId;
 using Change = std::optional<uint64_t>;  // nothing: not known yet
 
-class Finder {
+class JoinedBlockFinder {
  public:
-  explicit Finder(const ir::Function& f)
+  explicit JoinedBlockFinder(const ir::Function& f)
       : f_(f), width_(f.required_threads[0]), changes_(f.values.size()), slots_(f.slots.size()) {}
 
   bool Run() {
@@ -34,7 +34,7 @@ class Finder {
 
  private:
   // What a result changes by; nothing where it is not known yet, or the operands' changes are refused.
-  using Rule = Change (Finder::*)(const ir::Inst& inst);
+  using Rule = Change (JoinedBlockFinder::*)(const ir::Inst& inst);
   struct LinearRule {
     Opcode op;
     Rule rule;
@@ -65,14 +65,14 @@ class Finder {
     if (inst.op == Opcode::kSlotStore) return Meet(slots_[inst.attrs.index], Of(inst.operands[0]));
     if (inst.op == Opcode::kUndef) return;  // whatever the others are
     static constexpr LinearRule kRules[] = {
-        {Opcode::kSpecialRegister, &Finder::Register},
-        {Opcode::kAdd, &Finder::Sum},
-        {Opcode::kSub, &Finder::Difference},
-        {Opcode::kMul, &Finder::Product},
-        {Opcode::kShl, &Finder::Shifted},
-        {Opcode::kTrunc, &Finder::Same},
-        {Opcode::kSelect, &Finder::Chosen},
-        {Opcode::kSlotLoad, &Finder::Kept},
+        {Opcode::kSpecialRegister, &JoinedBlockFinder::Register},
+        {Opcode::kAdd, &JoinedBlockFinder::Sum},
+        {Opcode::kSub, &JoinedBlockFinder::Difference},
+        {Opcode::kMul, &JoinedBlockFinder::Product},
+        {Opcode::kShl, &JoinedBlockFinder::Shifted},
+        {Opcode::kTrunc, &JoinedBlockFinder::Same},
+        {Opcode::kSelect, &JoinedBlockFinder::Chosen},
+        {Opcode::kSlotLoad, &JoinedBlockFinder::Kept},
     };
     const auto* rule = std::ranges::find(kRules, inst.op, &LinearRule::op);
     const bool is_word = !inst.results.empty() && ir::Bits(f_.type_of(inst.results[0])) <= 64;
@@ -183,7 +183,7 @@ class Finder {
 bool JoinsBlocks(const ir::Function& f) {
   // A row of one thread counts as uniform in all analyses.
   return f.is_kernel && f.is_flat && f.resumes == ir::Resumes::kNever && f.required_threads[0] > 1 &&
-         f.local_bytes == 0 && Finder(f).Run();
+         f.local_bytes == 0 && JoinedBlockFinder(f).Run();
 }
 
 namespace {

@@ -13,7 +13,7 @@ using ir::ValueId;
 
 namespace {
 
-constexpr int kMaxDepth = 32;  // of an address
+constexpr int kMaxPatternDepth = 32;  // of an address
 constexpr size_t kMaxParts = 8;
 constexpr int64_t kMaxDistance = int64_t{1} << 24;  // of a lane from the first one, in bytes
 constexpr int64_t kLineBytes = 64, kPageBytes = 4096;
@@ -39,9 +39,9 @@ bool IsSumOrMultiple(const ir::Inst& inst) {
          inst.op == Opcode::kShl;
 }
 
-class Finder {
+class PatternFinder {
  public:
-  Finder(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region)
+  PatternFinder(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region)
       : f_(f), options_(options), r_(region) {}
 
   void Run() {
@@ -60,7 +60,7 @@ class Finder {
       const auto known = r_.patterns.find(value.index);
       return known == r_.patterns.end() ? std::nullopt : MaybePattern(known->second);
     }
-    MaybePattern found = depth == kMaxDepth ? std::nullopt : Find(value, depth + 1);
+    MaybePattern found = depth == kMaxPatternDepth ? std::nullopt : Find(value, depth + 1);
     const bool is_far = found && std::ranges::any_of(found->distances, [](int64_t distance) {
                           return distance > kMaxDistance || distance < -kMaxDistance;
                         });
@@ -203,7 +203,7 @@ class Finder {
 }  // namespace
 
 void FindLanePatterns(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region) {
-  Finder(f, options, region).Run();
+  PatternFinder(f, options, region).Run();
 }
 
 namespace {

@@ -19,16 +19,16 @@ struct Place {
   int64_t constant = 0;
 };
 
-constexpr int kMaxDepth = 16;
+constexpr int kMaxRowDepth = 16;
 constexpr int64_t kMaxRowBytes = 1024;  // half of the largest register file: one value of each thread
 
-class Finder {
+class LoadRowFinder {
  public:
-  Finder(const ir::Function& f, const LaunchShape& launch) : f_(f), launch_(launch) {}
+  LoadRowFinder(const ir::Function& f, const LaunchShape& launch) : f_(f), launch_(launch) {}
 
   Place Of(ValueId value) const {
     Place place;
-    Add(place, value, 1, kMaxDepth);
+    Add(place, value, 1, kMaxRowDepth);
     std::erase_if(place.terms, [](const auto& term) { return term.second == 0; });
     return place;
   }
@@ -78,7 +78,7 @@ class Finder {
 
 std::vector<ir::InstId> RowsLoaded(const ir::Function& f, ir::BlockId block, const LaunchShape& launch) {
   if (launch.x == 0 || launch.y != 1 || launch.z != 1) return {};
-  const Finder finder(f, launch);
+  const LoadRowFinder finder(f, launch);
   std::map<uint32_t, int64_t> array;  // what the addresses share
   std::vector<std::pair<int64_t, ir::InstId>> rows;
   int64_t bytes = 0;

@@ -31,9 +31,9 @@ bool OrdersNothing(const ir::Function& f) {
   });
 }
 
-class Finder {
+class StreamingStoreFinder {
  public:
-  explicit Finder(const ir::Function& f) : f_(f), incoming_(f.values.size()) {
+  explicit StreamingStoreFinder(const ir::Function& f) : f_(f), incoming_(f.values.size()) {
     for (const ir::Inst& inst : f.insts) {
       if (!inst.block.valid()) continue;
       for (const ir::Edge& edge : inst.edges) {
@@ -125,7 +125,7 @@ class Finder {
 std::vector<bool> FindStreamingStores(const ir::Function& f) {
   if (!f.is_kernel || f.resumes != ir::Resumes::kNever || !OrdersNothing(f))
     return std::vector<bool>(f.insts.size());
-  return Finder(f).Run();
+  return StreamingStoreFinder(f).Run();
 }
 
 }  // namespace ptx2cpu::analysis

@@ -11,9 +11,9 @@ namespace {
 // Branches above lane level are the same for all threads that the code is for, so values alone make values
 // differ. An instruction is emitted once, with operands as they are: what is a sequence is a vector, also
 // where it comes out uniform.
-class Finder {
+class VaryingValueFinder {
  public:
-  explicit Finder(const ir::Function& f) : f_(f), shapes_(f.values.size()) {}
+  explicit VaryingValueFinder(const ir::Function& f) : f_(f), shapes_(f.values.size()) {}
 
   std::vector<bool> Run() {
     do {
@@ -72,6 +72,6 @@ class Finder {
 
 }  // namespace
 
-std::vector<bool> FindVaryingAboveLanes(const ir::Function& f) { return Finder(f).Run(); }
+std::vector<bool> FindVaryingAboveLanes(const ir::Function& f) { return VaryingValueFinder(f).Run(); }
 
 }  // namespace ptx2cpu::analysis

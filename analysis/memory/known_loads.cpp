@@ -16,9 +16,9 @@ constexpr uint64_t kMaxFlowWork = 20'000'000;
 // parts) which effect had the bytes last. That the address and the values are still the same SSA values at a
 // later point follows from the meet: a value that was computed anew since would also be reached on a path
 // that has not met the effect.
-class Solver {
+class KnownLoadSolver {
  public:
-  Solver(const ir::Function& f, const MemoryEffects& effects, const BarrierIntervals& intervals)
+  KnownLoadSolver(const ir::Function& f, const MemoryEffects& effects, const BarrierIntervals& intervals)
       : f_(f), effects_(effects), intervals_(intervals) {}
 
   std::vector<KnownLoad> Solve() {
@@ -164,7 +164,7 @@ class Solver {
 std::vector<KnownLoad> FindKnownLoads(const ir::Function& f, const MemoryEffects& effects,
                                       const BarrierIntervals& intervals) {
   if (!intervals.AllTogether()) return {};
-  return Solver(f, effects, intervals).Solve();
+  return KnownLoadSolver(f, effects, intervals).Solve();
 }
 
 }  // namespace ptx2cpu::analysis

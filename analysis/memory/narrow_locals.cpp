@@ -13,20 +13,21 @@ using ir::ValueId;
 // What an address is made from. A sum is the widest of its parts.
 enum class Origin : uint8_t { kUnknown, kIndex, kNarrow, kWide };
 
-enum class Rule : uint8_t { kWidens, kPacks, kIndex, kChoice, kSum, kAddress };
+enum class WidthRule : uint8_t { kWidens, kPacks, kIndex, kChoice, kSum, kAddress };
 
-Rule RuleOf(Opcode op) {
-  static constexpr std::pair<Opcode, Rule> kRules[] = {
-      {Opcode::kZext, Rule::kWidens},   {Opcode::kSext, Rule::kWidens}, {Opcode::kPack, Rule::kPacks},
-      {Opcode::kConst, Rule::kIndex},   {Opcode::kMul, Rule::kIndex},   {Opcode::kShl, Rule::kIndex},
-      {Opcode::kSelect, Rule::kChoice},
+WidthRule RuleOf(Opcode op) {
+  static constexpr std::pair<Opcode, WidthRule> kRules[] = {
+      {Opcode::kZext, WidthRule::kWidens},   {Opcode::kSext, WidthRule::kWidens},
+      {Opcode::kPack, WidthRule::kPacks},    {Opcode::kConst, WidthRule::kIndex},
+      {Opcode::kMul, WidthRule::kIndex},     {Opcode::kShl, WidthRule::kIndex},
+      {Opcode::kSelect, WidthRule::kChoice},
   };
   for (auto [row, rule] : kRules) {
     if (row == op) return rule;
   }
   // Other operations on numbers keep what their operands are; what comes from elsewhere has 64 bits.
   const bool computes = ir::Info(op).effect == ir::Effect::kPure && ir::Info(op).lanes == ir::Lanes::kAlone;
-  return computes ? Rule::kSum : Rule::kAddress;
+  return computes ? WidthRule::kSum : WidthRule::kAddress;
 }
 
 class Origins {
@@ -61,17 +62,17 @@ class Origins {
     if (!v.def.valid()) return OfParam(value);
     const ir::Inst& inst = f_.at_inst(v.def);
     switch (RuleOf(inst.op)) {
-      case Rule::kWidens:
+      case WidthRule::kWidens:
         return f_.type_of(inst.operands[0]) == ir::Type::kI32 ? Origin::kNarrow : Origin::kIndex;
-      case Rule::kPacks:
+      case WidthRule::kPacks:
         return Origin::kNarrow;
-      case Rule::kIndex:
+      case WidthRule::kIndex:
         return Origin::kIndex;
-      case Rule::kSum:
+      case WidthRule::kSum:
         return OfSum(inst);
-      case Rule::kChoice:
+      case WidthRule::kChoice:
         return Either(Of(inst.operands[1]), Of(inst.operands[2]));
-      case Rule::kAddress:
+      case WidthRule::kAddress:
         return Origin::kWide;
     }
     return Origin::kWide;

@@ -17,11 +17,11 @@ using ir::BlockId;
 using ir::Opcode;
 using ir::ValueId;
 
-constexpr int kDepth = 16;  // operations on top of each other
+constexpr int kMaxNesting = 16;  // operations on top of each other
 
-class Finder {
+class BlockWaitFinder {
  public:
-  Finder(const ir::Function& f, std::optional<LaunchShape> launch)
+  BlockWaitFinder(const ir::Function& f, std::optional<LaunchShape> launch)
       : f_(f),
         shape_(launch.value_or(PromisedShape(f))),
         uniformity_(AnalyzeUniformity(f, launch)),
@@ -99,7 +99,7 @@ class Finder {
   size_t FirstQuestion(BlockId block) const {
     const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
     const auto asks = [&](ir::InstId id) {
-      return IsQuestion(f_.at_inst(id)) && SameValue(f_.at_inst(id).operands[0], addresses_[0], kDepth);
+      return IsQuestion(f_.at_inst(id)) && SameValue(f_.at_inst(id).operands[0], addresses_[0], kMaxNesting);
     };
     const auto first = std::ranges::find_if(insts, asks);
     return std::min(static_cast<size_t>(first - insts.begin()), insts.size() - 1);
@@ -129,7 +129,7 @@ class Finder {
     const bool stays =
         Inside(block.index) && std::ranges::all_of(next, [&](uint32_t n) { return Inside(n); });
     const ir::Inst& end = f_.terminator(block);
-    return stays || (end.op == Opcode::kCondBr && IsCommon(end.operands[0], kDepth));
+    return stays || (end.op == Opcode::kCondBr && IsCommon(end.operands[0], kMaxNesting));
   }
 
   bool IsCommon(ValueId value, int depth) {
@@ -147,7 +147,7 @@ class Finder {
 
   bool IsOnly(std::vector<ValueId>& all, ValueId value) const {
     if (all.empty()) all.push_back(value);
-    return SameValue(all[0], value, kDepth);
+    return SameValue(all[0], value, kMaxNesting);
   }
 
   bool SameValue(ValueId a, ValueId b, int depth) const {
@@ -188,7 +188,9 @@ class Finder {
         const bool shared = inst.attrs.space == ir::Space::kShared || inst.attrs.space == ir::Space::kGeneric;
         if (!shared) continue;
         const std::optional<bool> divides = CountDivides(inst.operands[1]);
-        const auto is_object = [&](ValueId object) { return SameValue(object, inst.operands[0], kDepth); };
+        const auto is_object = [&](ValueId object) {
+          return SameValue(object, inst.operands[0], kMaxNesting);
+        };
         if (divides.has_value() ? !*divides : std::ranges::any_of(objects, is_object)) return false;
         starts += divides.has_value() ? 1 : 0;
       }
@@ -223,11 +225,11 @@ class Finder {
         !IsConst(upper->operands[1], mbarrier::kExpectedShift))
       return {};
     const ValueId count = Narrow(def->operands[0]);
-    if (!SameValue(count, Narrow(upper->operands[0]), kDepth)) return {};
+    if (!SameValue(count, Narrow(upper->operands[0]), kMaxNesting)) return {};
     const ir::Inst* known = Def(count);
     if (known != nullptr && known->op == Opcode::kConst) return Divides(known->attrs.bits);
     std::array<bool, 3> axes{};
-    return IsProductOfExtents(count, axes, kDepth);
+    return IsProductOfExtents(count, axes, kMaxNesting);
   }
 
   // Without masks and extensions that a count in its range does not need.
@@ -282,7 +284,7 @@ std::optional<std::vector<BlockWait>> FindBlockWaits(const ir::Function& f,
   const std::vector<SpinLoop> loops = FindSpinLoops(f);
   std::vector<BlockWait> waits;
   if (loops.empty()) return waits;
-  Finder finder(f, launch);
+  BlockWaitFinder finder(f, launch);
   for (const SpinLoop& loop : loops) {
     if (loop.by_memory) continue;  // its threads meet already
     const std::optional<BlockWait> wait = finder.Examine(loop);

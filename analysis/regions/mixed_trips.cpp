@@ -29,8 +29,8 @@ class Trips {
     FindSuspects(g.order, static_cast<uint32_t>(forest.loops.size()));
   }
 
-  // Do ways from `start` to a boundary cross different numbers of back edges around it, past a branch that
-  // differs?
+  // Whether ways from `start` to a boundary cross different numbers of back edges around it, past a branch
+  // that differs.
   bool Mix(BlockId start, const std::function<bool(BlockId)>& differs) {
     if (is_boundary_(start)) return false;
     const bool leads = leads_[start.index];
@@ -64,7 +64,7 @@ class Trips {
     return reached;
   }
 
-  // Does what `Mix` asks hold for a boundary in the start's own cycle? A way that leaves it does not return.
+  // The same for a boundary in the start's own cycle. A way that leaves it does not return.
   bool MixIn(uint32_t cycle, BlockId start) {
     const Reached reached = From(start, cycle);
     return std::ranges::any_of(reached.boundaries,
@@ -165,7 +165,7 @@ class Trips {
     return now;
   }
 
-  // Is the block part of the loop that the back edge closes?
+  // Whether the block is part of the loop that the back edge closes.
   bool Around(const BlockEdge& edge, BlockId block) {
     const BlockId head = f_.successors(edge.from)[edge.edge].to;
     if (block == head || block == edge.from) return true;

@@ -7,9 +7,9 @@
 namespace ptx2cpu::analysis {
 namespace {
 
-class Finder {
+class RegionFinder {
  public:
-  Finder(const ir::Function& f, ir::Level level) : f_(f), order_(ir::ReversePostOrder(f)) {
+  RegionFinder(const ir::Function& f, ir::Level level) : f_(f), order_(ir::ReversePostOrder(f)) {
     map_.level = level;
     map_.region_of.assign(f.blocks.size(), kNoRegion);
     map_.opened.resize(f.blocks.size());
@@ -118,6 +118,6 @@ uint32_t RegionMap::RegionAt(BlockEdge entry) const {
   return is_there ? static_cast<uint32_t>(found - regions.begin()) : kNoRegion;
 }
 
-RegionMap FindRegions(const ir::Function& f, ir::Level level) { return Finder(f, level).Find(); }
+RegionMap FindRegions(const ir::Function& f, ir::Level level) { return RegionFinder(f, level).Find(); }
 
 }  // namespace ptx2cpu::analysis

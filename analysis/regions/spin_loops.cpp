@@ -251,7 +251,7 @@ class Candidate {
     return inst.op == Opcode::kLoad &&
            (inst.attrs.order != ir::MemoryOrder::kWeak || (pauses_ && MayBeRead(inst)));
   }
-  // Is the value computed from a parameter of the loop's head?
+  // Whether the value is computed from a parameter of the loop's head.
   bool FollowsTrips(ir::ValueId value) {
     std::vector<ir::ValueId> work{value};
     std::set<ir::ValueId> seen;

@@ -163,8 +163,8 @@ bool AddressForms::MayOverlap(const AddressDifference& d, int64_t first_bytes, i
   return AnyOverlap(d, extents, first_bytes, second_bytes);
 }
 
-// Both threads' ids have the same factors: does a difference of ids, not all zero, exist that brings the
-// accesses together? The ids with large factors first, so that few of their differences come into question.
+// Both threads' ids have the same factors: whether a difference of ids, not all zero, brings the accesses
+// together. The ids with large factors first, so that few of their differences have to be tried.
 bool AddressForms::AnyOverlap(const AddressDifference& d, const std::array<int64_t, 4>& extents,
                               int64_t first_bytes, int64_t second_bytes) const {
   std::array<size_t, 4> order{0, 1, 2, 3};

@@ -9,9 +9,9 @@ using ir::Opcode;
 using ir::Space;
 using ir::ValueId;
 
-class Solver {
+class AddressSpaceSolver {
  public:
-  explicit Solver(const ir::Function& f) : f_(f), found_(f.values.size()) {}
+  explicit AddressSpaceSolver(const ir::Function& f) : f_(f), found_(f.values.size()) {}
 
   AddressSpaceResult Solve() {
     std::vector<ir::BlockId> order = ir::ReversePostOrder(f_);
@@ -127,6 +127,6 @@ class Solver {
 
 }  // namespace
 
-AddressSpaceResult AnalyzeAddressSpaces(const ir::Function& f) { return Solver(f).Solve(); }
+AddressSpaceResult AnalyzeAddressSpaces(const ir::Function& f) { return AddressSpaceSolver(f).Solve(); }
 
 }  // namespace ptx2cpu::analysis

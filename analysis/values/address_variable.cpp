@@ -26,9 +26,9 @@ Origin Join(const Origin& a, const Origin& b) {
   return {Kind::kAny};
 }
 
-class Solver {
+class AddressVariableSolver {
  public:
-  explicit Solver(const ir::Function& f) : f_(f), found_(f.values.size()) {
+  explicit AddressVariableSolver(const ir::Function& f) : f_(f), found_(f.values.size()) {
     if (f.blocks.empty()) return;
     for (const ir::ValueId argument : f.blocks[0].params) found_[argument.index] = {Kind::kNone};
   }
@@ -121,7 +121,7 @@ class Solver {
 }  // namespace
 
 std::vector<std::optional<VariableRef>> AnalyzeAddressVariables(const ir::Function& f) {
-  return Solver(f).Solve();
+  return AddressVariableSolver(f).Solve();
 }
 
 }  // namespace ptx2cpu::analysis

@@ -16,9 +16,10 @@ using ir::ValueId;
 constexpr uint32_t kLanes = 31, kEveryone = ~0u;
 constexpr size_t kMaxWalks = 64;  // blocks that are visited for branches, per block of the function
 
-class Finder {
+class AlikeWarpFinder {
  public:
-  Finder(const ir::Function& f, const LaunchShape& launch, const Cfg& g, const std::vector<bool>& settled)
+  AlikeWarpFinder(const ir::Function& f, const LaunchShape& launch, const Cfg& g,
+                  const std::vector<bool>& settled)
       : f_(f),
         launch_(launch),
         g_(g),
@@ -192,7 +193,7 @@ class Finder {
 std::vector<bool> FindAlikeWarps(const ir::Function& f, const LaunchShape& launch, const Cfg& g,
                                  const std::vector<bool>& settled_loads) {
   if (!f.is_kernel || !f.entry.valid() || !FillsWarps(launch)) return std::vector<bool>(f.values.size());
-  return Finder(f, launch, g, settled_loads).Find();
+  return AlikeWarpFinder(f, launch, g, settled_loads).Find();
 }
 
 }  // namespace ptx2cpu::analysis

@@ -276,11 +276,11 @@ ThreadShape Remainder(const LinearSite& s) {
   return x;
 }
 
-struct Row {
+struct LinearRow {
   Opcode op;
   LinearRule rule;
 };
-constexpr Row kRows[] = {
+constexpr LinearRow kLinearRows[] = {
     {Opcode::kAdd, Add},          {Opcode::kSub, Sub},        {Opcode::kMul, Mul},
     {Opcode::kShl, Shl},          {Opcode::kNeg, Neg},        {Opcode::kAnd, And},
     {Opcode::kShrU, Shr},         {Opcode::kShrS, Shr},       {Opcode::kZext, Widen},
@@ -292,14 +292,14 @@ constexpr Row kRows[] = {
     {Opcode::kBfi, InsertBits},
 };
 
-constexpr auto kRules = [] {
+constexpr auto kLinearRules = [] {
   std::array<LinearRule, static_cast<size_t>(Opcode::kCount)> rules{};
-  for (const Row& row : kRows) rules[static_cast<size_t>(row.op)] = row.rule;
+  for (const LinearRow& row : kLinearRows) rules[static_cast<size_t>(row.op)] = row.rule;
   return rules;
 }();
 
 }  // namespace
 
-LinearRule LinearRuleOf(Opcode op) { return kRules[static_cast<size_t>(op)]; }
+LinearRule LinearRuleOf(Opcode op) { return kLinearRules[static_cast<size_t>(op)]; }
 
 }  // namespace ptx2cpu::analysis

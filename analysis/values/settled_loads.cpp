@@ -16,7 +16,7 @@ bool MeetsWholeBlock(const ir::Inst& inst) {
   return inst.operands.size() == (inst.results.empty() ? 1 : 2);
 }
 
-// May the thread learn of what another has done?
+// Whether the thread may learn what another has done.
 bool Learns(const ir::Inst& inst) {
   switch (ir::Info(inst.op).effect) {
     case ir::Effect::kPure:

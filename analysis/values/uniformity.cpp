@@ -28,9 +28,9 @@ bool HasCollective(const ir::Function& f) {
 // How decisions may differ, each with the sets of what depends on it.
 constexpr Uniformity kLevels[] = {Uniformity::kBlock, Uniformity::kWarp, Uniformity::kVarying};
 
-class Solver {
+class UniformitySolver {
  public:
-  Solver(const ir::Function& f, LaunchShape launch)
+  UniformitySolver(const ir::Function& f, LaunchShape launch)
       : f_(f),
         group_(ThreadGroup::WarpOf(launch)),
         transfer_(f, group_),
@@ -346,7 +346,7 @@ class Solver {
 }  // namespace
 
 UniformityResult AnalyzeUniformity(const ir::Function& f, std::optional<LaunchShape> launch) {
-  return Solver(f, launch.value_or(PromisedShape(f))).Solve();
+  return UniformitySolver(f, launch.value_or(PromisedShape(f))).Solve();
 }
 
 }  // namespace ptx2cpu::analysis

@@ -57,11 +57,11 @@ MaybeRange Shifted(const ValueRange& a, const ValueRange& b, unsigned bits) {
 }
 
 // Of two operands that have ranges, in a type of `bits` bits.
-struct Rule {
+struct RangeRule {
   Opcode op;
   MaybeRange (*of)(const ValueRange& a, const ValueRange& b, unsigned bits);
 };
-constexpr Rule kRules[] = {
+constexpr RangeRule kRangeRules[] = {
     {Opcode::kAdd, [](const ValueRange& a, const ValueRange& b,
                       unsigned bits) { return Within(Wide{a.low} + b.low, Wide{a.high} + b.high, bits); }},
     {Opcode::kSub,
@@ -121,9 +121,10 @@ constexpr Rule kRules[] = {
      }},
 };
 
-class Finder {
+class RangeFinder {
  public:
-  Finder(const ir::Function& f, const LaunchShape& block) : f_(f), ranges_(f.values.size()), shape_(block) {}
+  RangeFinder(const ir::Function& f, const LaunchShape& block)
+      : f_(f), ranges_(f.values.size()), shape_(block) {}
 
   std::vector<MaybeRange> Run() {
     std::vector<std::vector<const ir::Edge*>> incoming(f_.blocks.size());
@@ -178,7 +179,7 @@ class Finder {
       return Within(Of(inst.operands[0])->low, Of(inst.operands[0])->high, bits);
     if (inst.attrs.flags != 0 || inst.operands.size() != 2) return std::nullopt;
     const MaybeRange &a = Of(inst.operands[0]), &b = Of(inst.operands[1]);
-    for (const Rule& rule : kRules) {
+    for (const RangeRule& rule : kRangeRules) {
       if (rule.op == inst.op && a && b) return rule.of(*a, *b, bits);
     }
     return OfOneBound(inst.op, a, b);
@@ -236,7 +237,7 @@ std::optional<bool> Decided(ir::Compare compare, const ValueRange& a, const Valu
 }
 
 std::vector<std::optional<ValueRange>> FindValueRanges(const ir::Function& f, const LaunchShape& block) {
-  return Finder(f, block).Run();
+  return RangeFinder(f, block).Run();
 }
 
 }  // namespace ptx2cpu::analysis

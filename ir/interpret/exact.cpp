@@ -11,7 +11,7 @@ namespace {
 
 Bits128 LowMask(int bits) { return bits >= 128 ? ~Bits128{0} : (Bits128{1} << bits) - 1; }
 
-// Should the magnitude grow by one unit after its bits below `shift` were cut off?
+// Whether the magnitude grows by one unit after its bits below `shift` were cut off.
 bool RoundsAway(const Number& number, int shift, bool kept_odd, const RoundingRule& rule) {
   Bits128 rest = number.significand & LowMask(shift);
   bool inexact = rest != 0 || number.sticky;

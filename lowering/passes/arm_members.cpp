@@ -6,9 +6,7 @@ namespace ptx2cpu::lowering {
 
 using ir::Opcode;
 
-namespace {
-bool HasMask(const ir::Inst& inst) { return ir::HasMembermask(inst.op, inst.attrs.flags); }
-}  // namespace
+namespace {}  // namespace
 
 ArmMembers::ArmMembers(ir::Function& f)
     : f_(f), tree_(analysis::Dominators(analysis::BuildCfg(f))), arms_of_(BlocksOfArms(f)) {}
@@ -20,7 +18,7 @@ const ir::Inst* ArmMembers::CollectiveOfOthers(ir::BlockId branch) const {
   for (ir::BlockId block : *arms) {
     for (ir::InstId id : f_.at_block(block).insts) {
       const ir::Inst& inst = f_.at_inst(id);
-      if (!HasMask(inst)) continue;
+      if (!ir::HasMembermask(inst.op, inst.attrs.flags)) continue;
       bool within = false;
       for (size_t e : {0, 1}) {
         const ir::BlockId head = end.edges[e].to;

@@ -24,7 +24,7 @@ namespace {
 using ir::Opcode;
 using ir::ValueId;
 
-constexpr int kMaxDepth = 8;
+constexpr int kMaxDepthOfQuotient = 8;
 constexpr size_t kMaxTerms = 4, kMaxBefore = 16;  // after quotients have cancelled out; and before
 
 struct Term {
@@ -126,7 +126,7 @@ class Canceller {
     Sum sum;
     for (size_t n = 0; n < 2; ++n)
       Add(sum, inst.operands[n], n == 1 && inst.op == Opcode::kSub ? Masked(~uint64_t{0}, inst.type) : 1,
-          kMaxDepth);
+          kMaxDepthOfQuotient);
     const auto cancels = [](const auto& term) { return term.second == 0 && term.first.kind != Term::kValue; };
     if (std::ranges::none_of(sum.terms, cancels)) return;
     std::erase_if(sum.terms, [](const auto& term) { return term.second == 0; });

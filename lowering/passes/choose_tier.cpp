@@ -21,8 +21,6 @@ namespace {
 using ir::Opcode;
 using ir::Resumes;
 
-bool HasMask(const ir::Inst& inst) { return ir::HasMembermask(inst.op, inst.attrs.flags); }
-
 class Decision {
  public:
   Decision(const ir::Module& module, const ir::Function& f, const PassOptions& options)
@@ -156,8 +154,8 @@ class Decision {
       for (ir::InstId id : copy.at_block(block).insts) {
         const ir::Inst& inst = copy.at_inst(id);
         CheckAgreement(copy, uniformity, inst);
-        if (HasMask(inst) && !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp) &&
-            trips.MayMix(id)) {
+        if (ir::HasMembermask(inst.op, inst.attrs.flags) &&
+            !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp) && trips.MayMix(id)) {
           Add(Resumes::kLanes,
               "a warp collective that lanes may reach in different trips of a loop, with masks of their own",
               inst.at);

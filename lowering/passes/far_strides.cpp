@@ -13,7 +13,7 @@ using ir::ValueId;
 namespace {
 
 constexpr uint64_t kFarBytes = 512;
-constexpr int kDepth = 24;
+constexpr int kDepthOfStride = 24;
 
 // By how much a value grows from trip to trip.
 struct Growth {
@@ -27,7 +27,7 @@ class Growths {
   Growths(const ir::Function& f, const ThreadLoop& loop) : f_(f), loop_(loop) {}
 
   // Nothing: by no fixed distance.
-  std::optional<Growth> Of(ValueId value, int depth = kDepth) {
+  std::optional<Growth> Of(ValueId value, int depth = kDepthOfStride) {
     const auto [known, is_new] = known_.try_emplace(value.index);
     if (!is_new) return known->second;
     const std::optional<Growth> growth = Find(value, depth);

@@ -29,7 +29,7 @@
 namespace ptx2cpu::lowering {
 namespace {
 
-constexpr uint32_t kMaxCopied = 20000;  // instructions in all copies of a function's blocks
+constexpr uint32_t kMaxCopiedOfArms = 20000;  // instructions in all copies of a function's blocks
 
 class ExtraBarriers {
  public:
@@ -263,7 +263,7 @@ class ExtraBarriers {
   bool Affordable(const std::vector<ir::BlockId>& blocks) const {
     uint64_t size = copied_;
     for (ir::BlockId block : blocks) size += f_.at_block(block).insts.size();
-    return size <= kMaxCopied;
+    return size <= kMaxCopiedOfArms;
   }
 
   Status CopyPerRegion(ir::BlockId block, const analysis::RegionMap& map) {

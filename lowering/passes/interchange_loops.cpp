@@ -42,7 +42,7 @@ using ir::Opcode;
 using ir::ValueId;
 
 constexpr size_t kMaxLoops = 8;
-constexpr size_t kMaxInstructions = 160, kMaxInColumns = 320;
+constexpr size_t kMaxInterchanged = 160, kMaxInColumns = 320;
 constexpr size_t kMaxCarried = 2;      // values that cross from trip to trip in a slot of each thread
 constexpr uint64_t kLeastStride = 32;  // elements between a thread's accesses
 
@@ -77,7 +77,7 @@ class Interchanger {
       if (!loop) continue;
       if (forest.loops[n].parent == analysis::kNoNode && WalksColumns(*loop)) {
         columns.push_back(std::move(*loop));
-      } else if (instructions_ <= kMaxInstructions && Strides(*loop) && AllCome(*loop)) {
+      } else if (instructions_ <= kMaxInterchanged && Strides(*loop) && AllCome(*loop)) {
         const bool is_light = IsLight(f_, *loop, uniformity_, carried_);
         (is_light ? light : found).push_back(std::move(*loop));
       }

@@ -67,9 +67,9 @@ struct Word {
   std::vector<Access> parts;  // by address
 };
 
-class Joiner {
+class AccessJoiner {
  public:
-  explicit Joiner(ir::Function& f) : f_(f), strides_(f), offsets_(f), made_(f) {}
+  explicit AccessJoiner(ir::Function& f) : f_(f), strides_(f), offsets_(f), made_(f) {}
 
   void Run() {
     FindPacks();
@@ -391,7 +391,7 @@ class Joiner {
 }  // namespace
 
 Status JoinNeighbouringAccesses(ir::Module&, ir::Function& f, const PassOptions&) {
-  Joiner(f).Run();
+  AccessJoiner(f).Run();
   return {};
 }
 

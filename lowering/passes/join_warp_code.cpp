@@ -32,13 +32,13 @@ using ir::Level;
 using ir::Opcode;
 using ir::ValueId;
 
-constexpr size_t kMaxInstructions = 40;  // of lane code, without what is free
+constexpr size_t kMaxJoined = 40;  // of lane code, without what is free
 
 bool IsSlotAccess(Opcode op) { return op == Opcode::kSlotLoad || op == Opcode::kSlotStore; }
 
-class Joiner {
+class WarpCodeJoiner {
  public:
-  explicit Joiner(ir::Function& f)
+  explicit WarpCodeJoiner(ir::Function& f)
       : f_(f),
         reached_(f),
         incoming_(f.blocks.size()),
@@ -124,7 +124,7 @@ class Joiner {
         if (!IsSimple(inst)) return {};
         count += ir::Info(inst.op).cost != ir::Cost::kFree && !IsSlotAccess(inst.op) ? 1 : 0;
       }
-      if (count > kMaxInstructions) return {};
+      if (count > kMaxJoined) return {};
       chain.push_back(at);
       const Opcode end = f_.terminator(at).op;
       if (end == Opcode::kEndLane) return chain;
@@ -362,7 +362,7 @@ class Joiner {
 
 Status JoinWarpCode(ir::Module&, ir::Function& f, const PassOptions&) {
   if (f.is_flat || f.resumes > ir::Resumes::kBlocks || f.parked_slot != ~0u) return {};
-  Joiner(f).Run();
+  WarpCodeJoiner(f).Run();
   return {};
 }
 

@@ -41,9 +41,9 @@ using Lines = std::vector<uint32_t>;  // of branches, in ascending order
 constexpr int kMaxRounds = 8;  // a branch that is mended may show another
 // Of kernels for which a second code is tried: larger ones, into which calls by pointer have been brought,
 // take seconds for each round and twice as long to compile.
-constexpr size_t kMaxInstructions = 4000;
+constexpr size_t kMaxParted = 4000;
 
-std::vector<Parting> Divide(ir::Function& f, const Lines& lines) {
+std::vector<Parting> DivideSteps(ir::Function& f, const Lines& lines) {
   std::vector<Parting> partings;
   for (BlockId block : ir::ReversePostOrder(f)) {
     const ir::Inst& end = f.terminator(block);
@@ -148,22 +148,22 @@ bool TriesTogether(const PassOptions& options) {
 
 std::expected<std::vector<Parting>, TierReason> DivideAtPartings(const ir::Module& module, ir::Function& f,
                                                                  const PassOptions& options) {
-  if (CountInstructions(f) > kMaxInstructions)
-    return std::unexpected(Because(fmt::format("more than {} instructions", kMaxInstructions)));
+  if (CountInstructions(f) > kMaxParted)
+    return std::unexpected(Because(fmt::format("more than {} instructions", kMaxParted)));
   if (Has(f, ir::IsClusterBarrier)) return std::unexpected(Because("a barrier of the cluster"));
   Lines lines;
   for (int round = 0; round < kMaxRounds; ++round) {
     ir::Function copy = f;
     ir::Module messages;
     messages.name = module.name;
-    if (const Status status = RunTogether(messages, copy, Divide(copy, lines)); !status)
+    if (const Status status = RunTogether(messages, copy, DivideSteps(copy, lines)); !status)
       return std::unexpected(Because(status.error().message));
     const bool suspends = copy.resumes == ir::Resumes::kWarps;
     const auto open = FindOpenBranches(messages, std::move(copy), options);
     if (!open) return std::unexpected(open.error());
     if (open->empty()) {
       if (lines.empty() && !suspends) return std::unexpected(Because("no branch at which lanes part"));
-      return Divide(f, lines);
+      return DivideSteps(f, lines);
     }
     const size_t before = lines.size();
     lines.insert(lines.end(), open->begin(), open->end());

@@ -32,8 +32,8 @@ using ir::Opcode;
 using ir::ValueId;
 
 constexpr size_t kMaxTrips = 3;
-constexpr size_t kMaxInstructions = 160;  // of all copies of a loop
-constexpr size_t kMaxCopied = 1000;       // of a kernel
+constexpr size_t kMaxRepeated = 160;       // of all copies of a loop
+constexpr size_t kMaxCopiedOfLoop = 1000;  // of a kernel
 
 // One way in, one back edge and one way out, both from the latch, and no loop inside.
 struct ShortLoop {
@@ -61,7 +61,7 @@ class Repeater {
     size_t copied = 0;
     for (const ShortLoop& loop : found) {
       copied += loop.instructions * loop.parts.size();
-      if (copied > kMaxCopied) return true;
+      if (copied > kMaxCopiedOfLoop) return true;
       Repeat(loop);
     }
     return !found.empty();
@@ -82,11 +82,11 @@ class Repeater {
       match.instructions += f_.at_block({block}).insts.size();
       if (!std::ranges::all_of(f_.at_block({block}).insts,
                                [&](InstId id) { return MayCopy(f_.at_inst(id)); }) ||
-          match.instructions > kMaxInstructions)
+          match.instructions > kMaxRepeated)
         return std::nullopt;
     }
     FindTrips(match);
-    const bool fits = match.instructions * match.parts.size() <= kMaxInstructions;
+    const bool fits = match.instructions * match.parts.size() <= kMaxRepeated;
     // What all threads repeat alike is better a loop.
     const bool is_better = match.parts.size() == 1 || std::ranges::count(match.parts, true) != 0;
     return fits && is_better ? std::optional(match) : std::nullopt;

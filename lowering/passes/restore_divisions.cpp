@@ -216,7 +216,7 @@ class Matcher {
 };
 
 // In front of the instruction.
-ValueId Add(ir::Function& f, ir::InstId before, ir::Inst inst) {
+ValueId AddDivision(ir::Function& f, ir::InstId before, ir::Inst inst) {
   const ir::BlockId block = f.at_inst(before).block;
   const auto& insts = f.at_block(block).insts;
   inst.type = Type::kI32;
@@ -225,11 +225,11 @@ ValueId Add(ir::Function& f, ir::InstId before, ir::Inst inst) {
   return f.at_inst(ir::Insert(f, block, where, std::move(inst))).results[0];
 }
 
-void Replace(ir::Function& f, ir::InstId id, const Division& division) {
+void ReplaceQuotient(ir::Function& f, ir::InstId id, const Division& division) {
   ir::Inst number;
   number.op = Opcode::kConst;
   number.attrs.bits = division.divisor;
-  const ValueId divisor = Add(f, id, std::move(number));
+  const ValueId divisor = AddDivision(f, id, std::move(number));
   if (!division.widened) {
     ir::Inst& quotient = f.inst(id);
     quotient.op = division.op;
@@ -240,7 +240,7 @@ void Replace(ir::Function& f, ir::InstId id, const Division& division) {
   ir::Inst divide;
   divide.op = division.op;
   divide.operands = {division.dividend, divisor};
-  const ValueId quotient = Add(f, id, std::move(divide));
+  const ValueId quotient = AddDivision(f, id, std::move(divide));
   ir::Inst& widen = f.inst(id);
   widen.op = Opcode::kZext;
   widen.from = Type::kI32;
@@ -258,7 +258,7 @@ Status RestoreDivisions(ir::Module&, ir::Function& f, const PassOptions&) {
       if (const auto division = Matcher(f).Match(f.at_inst(id))) found.emplace_back(id, *division);
     }
   }
-  for (const auto& [id, division] : found) Replace(f, id, division);
+  for (const auto& [id, division] : found) ReplaceQuotient(f, id, division);
   return {};
 }
 

@@ -28,17 +28,18 @@ using ir::Opcode;
 
 constexpr size_t kFewSlots = 32;  // they fit into any cache
 constexpr size_t kMaxLive = 256;  // at one place: time grows with the square, and little would be shared
-constexpr uint32_t kNone = ~0u;
+constexpr uint32_t kNoSharedSlot = ~0u;
 
 class Sharing {
  public:
-  explicit Sharing(ir::Function& f) : f_(f), order_(ir::ReversePostOrder(f)), number_(f.slots.size(), kNone) {
+  explicit Sharing(ir::Function& f)
+      : f_(f), order_(ir::ReversePostOrder(f)), number_(f.slots.size(), kNoSharedSlot) {
     std::vector<bool> keeps = ir::HasDivergentBranches(f) ? std::vector<bool>(f.slots.size())
                                                           : analysis::FindSlotsOfTurn(f).is_of_turn;
     if (f.resumes == ir::Resumes::kLanes) KeepMail(keeps);
     for (BlockId block : order_) {
       EachAccess(block, [&](uint32_t slot) {
-        if (number_[slot] != kNone || f.slots[slot].shape != ir::Level::kLane || keeps[slot]) return;
+        if (number_[slot] != kNoSharedSlot || f.slots[slot].shape != ir::Level::kLane || keeps[slot]) return;
         number_[slot] = static_cast<uint32_t>(candidates_.size());
         candidates_.push_back(slot);
       });
@@ -106,7 +107,7 @@ class Sharing {
     std::vector<ir::Slot> kept;
     for (uint32_t slot = 0; slot < f_.slots.size(); ++slot) {
       const uint32_t n = number_[slot];
-      if (n != kNone && owner[n] != n) continue;
+      if (n != kNoSharedSlot && owner[n] != n) continue;
       renamed[slot] = static_cast<uint32_t>(kept.size());
       kept.push_back(f_.slots[slot]);
     }
@@ -115,7 +116,7 @@ class Sharing {
         ir::Inst& inst = f_.inst(id);
         if (inst.op != Opcode::kSlotLoad && inst.op != Opcode::kSlotStore) continue;
         const uint32_t n = number_[inst.attrs.index];
-        inst.attrs.index = renamed[n == kNone ? inst.attrs.index : candidates_[owner[n]]];
+        inst.attrs.index = renamed[n == kNoSharedSlot ? inst.attrs.index : candidates_[owner[n]]];
       }
     }
     f_.slots = std::move(kept);

@@ -8,7 +8,7 @@ using ir::Opcode;
 using ir::ValueId;
 
 namespace {
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepthOfStride = 64;
 }  // namespace
 
 bool IsConstant(const ir::Function& f, ValueId value, int64_t* number) {
@@ -31,7 +31,7 @@ ThreadStrides::ThreadStrides(const ir::Function& f) : f_(f), incoming_(f.blocks.
 std::optional<int64_t> ThreadStrides::Of(ValueId value, int depth) {
   if (const auto it = known_.find(value.index); it != known_.end()) return it->second;
   known_[value.index] = std::nullopt;  // on a cycle: the other ways decide
-  return known_[value.index] = depth == kMaxDepth ? std::nullopt : Find(value, depth + 1);
+  return known_[value.index] = depth == kMaxDepthOfStride ? std::nullopt : Find(value, depth + 1);
 }
 
 std::optional<int64_t> ThreadStrides::Find(ValueId id, int depth) {
@@ -98,7 +98,7 @@ std::optional<int64_t> ThreadStrides::OfOperation(const ir::Inst& inst,
 bool ThreadStrides::IsApart(ValueId value, int depth) {
   if (const auto it = apart_.find(value.index); it != apart_.end()) return it->second;
   apart_[value.index] = false;  // on a cycle: the other ways decide
-  const bool apart = depth != kMaxDepth && !Of(value) && FindApart(value, depth + 1);
+  const bool apart = depth != kMaxDepthOfStride && !Of(value) && FindApart(value, depth + 1);
   return apart_[value.index] = apart;
 }
 

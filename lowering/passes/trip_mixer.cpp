@@ -10,9 +10,7 @@ using ir::Opcode;
 
 namespace {
 
-constexpr int kDepth = 8;  // operations on top of each other
-
-bool HasMask(const ir::Inst& inst) { return ir::HasMembermask(inst.op, inst.attrs.flags); }
+constexpr int kDepthOfTrip = 8;  // operations on top of each other
 
 }  // namespace
 
@@ -27,7 +25,7 @@ TripMixer::TripMixer(const ir::Function& f, const std::optional<analysis::Launch
 bool TripMixer::MayMix(ir::InstId id) const {
   if (!any_ || id.index >= f_.insts.size()) return any_;
   const ir::Inst& inst = f_.at_inst(id);
-  const std::optional<ir::BlockId> active = WhereNamed(inst.operands.back(), kDepth);
+  const std::optional<ir::BlockId> active = WhereNamed(inst.operands.back(), kDepthOfTrip);
   return !active || !StayTogether(*active, inst.block);
 }
 
@@ -43,7 +41,7 @@ std::optional<ir::BlockId> TripMixer::WhereNamed(ir::ValueId mask, int depth) co
   const ir::Inst& def = f_.at_inst(id);
   if (def.op == Opcode::kActiveMask) return def.block;
   const bool votes = def.op == Opcode::kBallot || def.op == Opcode::kMatchAny || def.op == Opcode::kMatchAll;
-  if (votes && HasMask(def)) return WhereNamed(def.operands.back(), depth - 1);
+  if (votes && ir::HasMembermask(def.op, def.attrs.flags)) return WhereNamed(def.operands.back(), depth - 1);
   if (def.op != Opcode::kAnd) return {};
   const std::optional<ir::BlockId> left = WhereNamed(def.operands[0], depth - 1);
   return left ? left : WhereNamed(def.operands[1], depth - 1);

@@ -25,11 +25,6 @@ using ir::Space;
 
 constexpr uint32_t kBulkAlign = 16;
 
-ValueId RealAddress(Emitter& e, const Place& place) {
-  if (place.space != Space::kShared) return place.address;
-  return e.b.Inst1(Opcode::kToGeneric, Type::kVoid, {place.address}, {.space = Space::kShared});
-}
-
 // st.async and red.async: generic if no space is written.
 Space SpaceOfAsync(const Emitter& e) {
   return e.Has("shared::cluster") ? Space::kSharedCluster : Space::kGeneric;

@@ -67,7 +67,7 @@ ValueId RoundStochastic(Emitter& e, const HalfFormat& format, ValueId value, Val
 constexpr HalfFormat kHalf{10, -14, 13, 0x7c00}, kBrainHalf{7, -126, 16, 0x7f80};
 
 // The two scales of 8 bits as f32: powers of two, or NaN.
-std::vector<ValueId> Scales(Emitter& e, size_t operand) {
+std::vector<ValueId> ScalesOf(Emitter& e, size_t operand) {
   const ir::InstId id = e.b.Make(Opcode::kFromNarrow, Type::kBF16, {e.Read(operand, Type::kI16)},
                                  {.narrow = NarrowFormat::kUE8M0}, Type::kI16, 2);
   return {e.b.Convert(Opcode::kFConvert, Type::kF32, e.b.Result(id, 0)),
@@ -75,14 +75,14 @@ std::vector<ValueId> Scales(Emitter& e, size_t operand) {
 }
 
 constexpr uint64_t kSixtyFour = 0x42800000, kSixtyFourth = 0x3c800000;  // f32
-constexpr ir::Attrs kNearest{.rounding = Rounding::kNearestEven};
+constexpr ir::Attrs kToNearest{.rounding = Rounding::kNearestEven};
 
 // 8 bits of two's complement in units of 1/64; NaN becomes the largest number.
 ValueId ToFixedPoint(Emitter& e, ValueId value) {
   Words w(e, Type::kI32);
   const ValueId units =
-      e.b.Binary(Opcode::kFMul, Type::kF32, value, e.Const(Type::kF32, kSixtyFour), kNearest);
-  ValueId number = e.b.Convert(Opcode::kFToS, Type::kI32, units, kNearest);
+      e.b.Binary(Opcode::kFMul, Type::kF32, value, e.Const(Type::kF32, kSixtyFour), kToNearest);
+  ValueId number = e.b.Convert(Opcode::kFToS, Type::kI32, units, kToNearest);
   number = w.Do(Opcode::kMinS, w.Do(Opcode::kMaxS, number, e.Has("relu") ? 0 : -128), 127);
   const ValueId is_nan = e.b.Fcmp(ir::Compare::kFnan, value, value);
   return e.b.Convert(Opcode::kTrunc, Type::kI8, e.b.Select(is_nan, w.Number(127), number));
@@ -91,12 +91,12 @@ ValueId ToFixedPoint(Emitter& e, ValueId value) {
 void FromFixedPoint(Emitter& e) {
   const std::vector<ValueId> bytes = e.b.Unpack(Type::kI8, e.Read(1, Type::kI16));
   const bool is_scaled = e.Present(2);
-  const std::vector<ValueId> scales = is_scaled ? Scales(e, 2) : std::vector<ValueId>{};
+  const std::vector<ValueId> scales = is_scaled ? ScalesOf(e, 2) : std::vector<ValueId>{};
   std::vector<ValueId> halves;
   for (size_t n = 0; n < bytes.size(); ++n) {
-    ValueId value = e.b.Convert(Opcode::kSToF, Type::kF32, bytes[n], kNearest);
-    value = e.b.Binary(Opcode::kFMul, Type::kF32, value, e.Const(Type::kF32, kSixtyFourth), kNearest);
-    if (is_scaled) value = e.b.Binary(Opcode::kFMul, Type::kF32, value, scales[n], kNearest);
+    ValueId value = e.b.Convert(Opcode::kSToF, Type::kF32, bytes[n], kToNearest);
+    value = e.b.Binary(Opcode::kFMul, Type::kF32, value, e.Const(Type::kF32, kSixtyFourth), kToNearest);
+    if (is_scaled) value = e.b.Binary(Opcode::kFMul, Type::kF32, value, scales[n], kToNearest);
     halves.push_back(e.b.Convert(Opcode::kFConvert, Type::kBF16, value,
                                  {.flags = FloatFlags(e), .rounding = Rounding::kNearestEven}));
   }
@@ -145,9 +145,9 @@ void cvt_scaled(Emitter& e) {
     next = 2;
   }
   if (e.Present(next)) {
-    const std::vector<ValueId> scales = Scales(e, next);
+    const std::vector<ValueId> scales = ScalesOf(e, next);
     for (size_t n = 0; n < values.size(); ++n)
-      values[n] = e.b.Binary(Opcode::kFDiv, Type::kF32, values[n], scales[n], kNearest);
+      values[n] = e.b.Binary(Opcode::kFDiv, Type::kF32, values[n], scales[n], kToNearest);
   }
   e.Write(0, e.b.Pack(Type::kI16, {ToFixedPoint(e, values[0]), ToFixedPoint(e, values[1])}));
 }

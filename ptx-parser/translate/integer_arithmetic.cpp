@@ -35,7 +35,7 @@ ValueId ReadWide(Emitter& e, size_t operand, Type wide) {
 }
 
 // The product of operands 1 and 2 that .lo, .hi or .wide selects.
-ValueId Product(Emitter& e) {
+ValueId ProductOf(Emitter& e) {
   bool sign = SignedSource(e);
   if (e.Has("wide")) {
     Type wide = ElementOf(e, 0);
@@ -74,10 +74,10 @@ void MinMax(Emitter& e, Opcode op_s, Opcode op_u) {
 
 void add_integer(Emitter& e) { BinaryInteger(e, Opcode::kAdd, e.Has("sat") ? ir::kSat : 0); }
 void sub_integer(Emitter& e) { BinaryInteger(e, Opcode::kSub, e.Has("sat") ? ir::kSat : 0); }
-void mul_integer(Emitter& e) { e.Write(0, Product(e)); }
+void mul_integer(Emitter& e) { e.Write(0, ProductOf(e)); }
 
 void mad_integer(Emitter& e) {
-  ValueId product = Product(e);
+  ValueId product = ProductOf(e);
   uint32_t flags = e.Has("sat") ? ir::kSat : 0;
   e.Write(0, e.b.Binary(Opcode::kAdd, ElementOf(e, 0), product, e.Read(3), {.flags = flags}));
 }

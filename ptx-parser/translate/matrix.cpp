@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/rows.h"
 
 namespace ptx2cpu::ptx {
@@ -83,6 +84,8 @@ void ChainMatrixSums(ir::Module& module) {
 
 bool IsFp8(PtxType type) { return type == PtxType::kE4M3 || type == PtxType::kE5M2; }
 
+uint32_t MatricesOf(const Emitter& e) { return e.Has("x4") ? 4 : e.Has("x2") ? 2 : 1; }
+
 bool HasRegisters(Emitter& e, size_t operand, size_t count) {
   const ast::Operand& o = e.Operand(operand);
   const size_t written = o.kind == ast::OperandKind::kVector ? e.ast.Children(o).size() : 1;
@@ -97,18 +100,8 @@ namespace rows {
 
 namespace {
 
-uint32_t CountOf(const Emitter& e) {
-  if (e.Has("x4")) return 4;
-  return e.Has("x2") ? 2 : 1;
-}
-
 uint32_t TransferForm(const Emitter& e) {
-  return CountOf(e) | (e.Has("trans") ? ir::matrix::kTransposed : 0);
-}
-
-// Space of ldmatrix and stmatrix: generic addresses point to shared memory.
-ir::Space SpaceOf(const Emitter& e) {
-  return e.Has("shared") || e.Has("shared::cta") ? ir::Space::kShared : ir::Space::kGeneric;
+  return MatricesOf(e) | (e.Has("trans") ? ir::matrix::kTransposed : 0);
 }
 
 }  // namespace
@@ -119,9 +112,9 @@ void movmatrix(Emitter& e) {
 }
 
 void ldmatrix(Emitter& e) {
-  const uint32_t count = CountOf(e);
+  const uint32_t count = MatricesOf(e);
   if (!HasRegisters(e, 0, count)) return;
-  const Place from = e.Address(1, SpaceOf(e));
+  const Place from = e.Address(1, SpaceOfWords(e));
   const ir::InstId id =
       e.b.Make(Opcode::kMatrixLoad, Type::kVoid, {from.address, e.Const(Type::kI32, kAllLanes)},
                {.index = TransferForm(e), .space = from.space}, Type::kVoid, count);
@@ -130,8 +123,8 @@ void ldmatrix(Emitter& e) {
 }
 
 void stmatrix(Emitter& e) {
-  if (!HasRegisters(e, 1, CountOf(e))) return;
-  const Place to = e.WritableAddress(0, SpaceOf(e));
+  if (!HasRegisters(e, 1, MatricesOf(e))) return;
+  const Place to = e.WritableAddress(0, SpaceOfWords(e));
   std::vector<ValueId> operands{to.address};
   for (ValueId value : e.ReadVector(1, Type::kI32)) operands.push_back(value);
   operands.push_back(e.Const(Type::kI32, kAllLanes));
@@ -179,7 +172,7 @@ std::optional<Product> FormOf(Emitter& e) {
   return std::nullopt;
 }
 
-ir::Rounding RoundingOf(const Emitter& e) {
+ir::Rounding RoundingOfProduct(const Emitter& e) {
   if (e.Has("rz")) return ir::Rounding::kTowardZero;
   if (e.Has("rm")) return ir::Rounding::kDown;
   return e.Has("rp") ? ir::Rounding::kUp : ir::Rounding::kNearestEven;
@@ -203,7 +196,7 @@ void mma(Emitter& e) {
   if (!form) return;
   const std::optional<MatrixOperands> operands = ReadFragments(e, *form);
   if (!operands) return;
-  const ir::Rounding rounding = RoundingOf(e);
+  const ir::Rounding rounding = RoundingOfProduct(e);
   e.WriteVector(0,
                 rounding == ir::Rounding::kNearestEven ? MultiplyMatrices(e, *form, *operands)
                                                        : MultiplyRounded(e, *form, *operands, rounding),

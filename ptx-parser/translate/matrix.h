@@ -36,6 +36,8 @@ void ChainMatrixSums(ir::Module& module);
 // Whether the operand is a list of `count` registers; else the instruction fails.
 bool HasRegisters(Emitter& e, size_t operand, size_t count);
 
+uint32_t MatricesOf(const Emitter& e);  // of ldmatrix and stmatrix: .x1, .x2, .x4
+
 bool IsFp8(PtxType type);
 // -- products of fp8, as an H100 does them (matrix_fp8.cpp) --
 void MultiplyBytes(Emitter& e);

@@ -1,6 +1,7 @@
 // 9.7.14.5.15 and 16: ldmatrix and stmatrix of bytes, from the manual: no GPU has recorded them.
 // Lanes load and store on their own; the addresses of rows come from the lanes that hold them.
 #include "ptx-parser/translate/matrix.h"
+#include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/rows.h"
 
 namespace ptx2cpu::ptx::rows {
@@ -79,12 +80,6 @@ class Rows {
 
 constexpr uint32_t kRowsOfNarrow = 8, kRowsOfSquare = 16;
 
-ir::Space SpaceOf(const Emitter& e) {
-  return e.Has("shared") || e.Has("shared::cta") ? ir::Space::kShared : ir::Space::kGeneric;
-}
-
-uint32_t CountOf(const Emitter& e) { return e.Has("x4") ? 4 : e.Has("x2") ? 2 : 1; }
-
 }  // namespace
 
 // m8n16: a register of lane 4 r + q has elements 4 q to 4 q + 3 of row r. m16n16 is transposed: its two
@@ -94,9 +89,9 @@ void ldmatrix_bytes(Emitter& e) {
                         : e.Has("b4x16_p64") ? Source::kFourBits
                                              : Source::kBytes;
   const bool is_square = e.Has("m16n16");
-  const uint32_t count = CountOf(e);
+  const uint32_t count = MatricesOf(e);
   if (!HasRegisters(e, 0, is_square ? 2 * count : count)) return;
-  Rows rows(e, e.Address(1, SpaceOf(e)));
+  Rows rows(e, e.Address(1, SpaceOfWords(e)));
   std::vector<ValueId> registers;
   for (uint32_t matrix = 0; matrix < count; ++matrix) {
     if (!is_square) {
@@ -123,9 +118,9 @@ void ldmatrix_bytes(Emitter& e) {
 // m16n8, transposed: a register of lane 4 r + q has columns 2 q and 2 q + 1 of row r and of row r + 8, where
 // an accumulator of 16 x 8 has them; a row in memory is a column.
 void stmatrix_bytes(Emitter& e) {
-  const uint32_t count = CountOf(e);
+  const uint32_t count = MatricesOf(e);
   if (!HasRegisters(e, 1, count)) return;
-  Rows rows(e, e.WritableAddress(0, SpaceOf(e)));
+  Rows rows(e, e.WritableAddress(0, SpaceOfWords(e)));
   const std::vector<ValueId> registers = e.ReadVector(1, Type::kI32);
   for (uint32_t matrix = 0; matrix < count; ++matrix) {
     const std::vector<ValueId> bytes = e.b.Unpack(Type::kI8, registers[matrix]);

@@ -31,14 +31,14 @@ ValueId DoubleFrom(Emitter& e, ValueId value, ValueId lane) {
 }
 
 // 16 bits of an f16, as f32.
-ValueId Widened(Emitter& e, ValueId half) {
+ValueId WidenedHalf(Emitter& e, ValueId half) {
   return e.b.Convert(Opcode::kFConvert, Type::kF32, e.b.Bitcast(Type::kF16, half));
 }
 
 std::vector<ValueId> Halves(Emitter& e, const std::vector<ValueId>& words) {
   std::vector<ValueId> values;
   for (ValueId word : words) {
-    for (ValueId part : e.b.Unpack(Type::kI16, word)) values.push_back(Widened(e, part));
+    for (ValueId part : e.b.Unpack(Type::kI16, word)) values.push_back(WidenedHalf(e, part));
   }
   return values;
 }
@@ -61,7 +61,7 @@ class Quad {
     std::vector<ValueId> elements;
     for (ValueId word : registers) {
       for (ValueId part : e_.b.Unpack(Type::kI16, From(e_, word, lane)))
-        elements.push_back(Widened(e_, part));
+        elements.push_back(WidenedHalf(e_, part));
     }
     return elements;
   }
@@ -73,7 +73,7 @@ class Quad {
       const ValueId lane = Sum(base_, Plus(e_, half, k));
       const ValueId word = e_.b.Select(high, From(e_, registers[1], lane), From(e_, registers[0], lane));
       const std::vector<ValueId> parts = e_.b.Unpack(Type::kI16, word);
-      elements.push_back(Widened(e_, e_.b.Select(odd, parts[1], parts[0])));
+      elements.push_back(WidenedHalf(e_, e_.b.Select(odd, parts[1], parts[0])));
     }
     return elements;
   }
@@ -87,7 +87,7 @@ class Quad {
       const size_t first = (i & 4) / 2;
       const ValueId word =
           e_.b.Select(odd_pair, From(e_, words[first + 1], lane), From(e_, words[first], lane));
-      values.push_back(Widened(e_, e_.b.Unpack(Type::kI16, word)[i & 1]));
+      values.push_back(WidenedHalf(e_, e_.b.Unpack(Type::kI16, word)[i & 1]));
     }
     return values;
   }

@@ -22,7 +22,7 @@ constexpr struct {
     {PtxType::kE2M1, ir::NarrowFormat::kE2M1},
 };
 
-ir::NarrowFormat FormatOf(PtxType type) {
+ir::NarrowFormat PairFormatOf(PtxType type) {
   for (const auto& row : kFormats) {
     if (row.type == type) return row.format;
   }
@@ -51,7 +51,7 @@ ValueId FromLane(Emitter& e, ValueId value, ValueId lane) {
 ValueId PairOf(Emitter& e, ValueId word, PtxType type, Packing packing, size_t number) {
   const ValueId bits = BitsOfPair(e, word, type, packing, number);
   const ir::InstId id =
-      e.b.Make(Opcode::kFromNarrow, Type::kF16, {bits}, {.narrow = FormatOf(type)}, e.f.type_of(bits), 2);
+      e.b.Make(Opcode::kFromNarrow, Type::kF16, {bits}, {.narrow = PairFormatOf(type)}, e.f.type_of(bits), 2);
   return e.b.Pack(Type::kI32, {e.b.Result(id, 0), e.b.Result(id, 1)});
 }
 

@@ -78,9 +78,9 @@ size_t CountOf(const Emitter& e, const ast::Operand& o) {
   return o.kind == ast::OperandKind::kVector ? e.ast.Children(o).size() : 1;
 }
 
-ValueId Plus(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kAdd, Type::kI32, a, b); }
+ValueId SumOfWords(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kAdd, Type::kI32, a, b); }
 ValueId Wide(Emitter& e, ValueId value) { return e.b.Convert(Opcode::kFConvert, Type::kF64, value); }
-ValueId Times(Emitter& e, ValueId a, ValueId b) {
+ValueId TimesWide(Emitter& e, ValueId a, ValueId b) {
   return e.b.Binary(Opcode::kFMul, Type::kF64, a, b, kNearest);
 }
 
@@ -93,7 +93,7 @@ ValueId ScaleOf(Emitter& e, ValueId byte, ScaleType type) {
     return Wide(e, e.b.Result(id, 0));
   }
   constexpr uint64_t kBias = 1023 - 127, kMantissa = 52, kNan = 0x7ff8000000000000;
-  const ValueId exponent = e.b.Convert(Opcode::kZext, Type::kI64, Plus(e, byte, Number(e, kBias)));
+  const ValueId exponent = e.b.Convert(Opcode::kZext, Type::kI64, SumOfWords(e, byte, Number(e, kBias)));
   const ValueId bits = e.b.Binary(Opcode::kShl, Type::kI64, exponent, Number(e, kMantissa));
   const ValueId is_nan = e.b.Icmp(ir::Compare::kEq, byte, Number(e, 0xff));
   return e.b.Bitcast(Type::kF64, e.b.Select(is_nan, e.Const(Type::kI64, kNan), bits));
@@ -113,18 +113,20 @@ class Scales {
   }
   ValueId OfRow(bool lower, uint32_t block) {
     const ValueId four = e_.b.Binary(Opcode::kAnd, Type::kI32, lane_, Number(e_, 28));
-    return At(Plus(e_, Plus(e_, four, Plus(e_, thread_, thread_)), Number(e_, lower ? 1 : 0)), block);
+    return At(
+        SumOfWords(e_, SumOfWords(e_, four, SumOfWords(e_, thread_, thread_)), Number(e_, lower ? 1 : 0)),
+        block);
   }
   ValueId OfColumn(bool odd, uint32_t block) {
     const ValueId pair = e_.b.Binary(Opcode::kAnd, Type::kI32, lane_, Number(e_, 3));
     const ValueId first = e_.b.Binary(Opcode::kShl, Type::kI32, pair, Number(e_, 3));
-    return At(Plus(e_, Plus(e_, first, thread_), Number(e_, odd ? 4 : 0)), block);
+    return At(SumOfWords(e_, SumOfWords(e_, first, thread_), Number(e_, odd ? 4 : 0)), block);
   }
 
  private:
   ValueId At(ValueId lane, uint32_t block) {
     const ValueId bit =
-        e_.b.Binary(Opcode::kShl, Type::kI32, Plus(e_, byte_, Number(e_, block)), Number(e_, 3));
+        e_.b.Binary(Opcode::kShl, Type::kI32, SumOfWords(e_, byte_, Number(e_, block)), Number(e_, 3));
     const ValueId byte = e_.b.Binary(Opcode::kShrU, Type::kI32, FromLane(e_, word_, lane), bit);
     return ScaleOf(e_, e_.b.Binary(Opcode::kAnd, Type::kI32, byte, Number(e_, 0xff)), type_);
   }
@@ -163,7 +165,7 @@ FourBits WithoutSparsity(Emitter& e, const FourBits& sparse, ValueId metadata) {
   for (uint32_t half = 0; half < 2; ++half) {
     ValueId places[2];
     for (uint32_t lower = 0; lower < 2; ++lower) {
-      const ValueId word = FromLane(e, metadata, Plus(e, four, Number(e, 2 * half + lower)));
+      const ValueId word = FromLane(e, metadata, SumOfWords(e, four, Number(e, 2 * half + lower)));
       places[lower] = e.b.Binary(Opcode::kShrU, Type::kI32, word, Left(e, q, 3));
     }
     for (uint32_t chunk = 0; chunk < 2; ++chunk) {
@@ -171,7 +173,7 @@ FourBits WithoutSparsity(Emitter& e, const FourBits& sparse, ValueId metadata) {
         whole.a.push_back(WholeChunk(e, Right(e, sparse.a[2 * half + lower], 16 * chunk),
                                      Right(e, places[lower], 4 * chunk)));
       }
-      const ValueId from = Plus(e, four, Plus(e, Left(e, And(e, q, 1), 1), Number(e, chunk)));
+      const ValueId from = SumOfWords(e, four, SumOfWords(e, Left(e, And(e, q, 1), 1), Number(e, chunk)));
       whole.b.push_back(e.b.Select(is_second, FromLane(e, sparse.b[2 * half + 1], from),
                                    FromLane(e, sparse.b[2 * half], from)));
     }
@@ -285,7 +287,8 @@ void mma_scaled(Emitter& e) {
     for (size_t n = 0; n < kSums; ++n) {
       ValueId term = Wide(e, blocks[block][n]);
       if (of_a)
-        term = Times(e, Times(e, term, of_a->OfRow(n >= 2, block)), of_b->OfColumn(n % 2 == 1, block));
+        term =
+            TimesWide(e, TimesWide(e, term, of_a->OfRow(n >= 2, block)), of_b->OfColumn(n % 2 == 1, block));
       sums[n] = e.b.Binary(Opcode::kFAdd, Type::kF64, sums[n], term, kNearest);
     }
   }

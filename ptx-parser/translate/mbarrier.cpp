@@ -38,14 +38,14 @@ Place ObjectAddress(Emitter& e, size_t operand) { return SharedAddress(e, operan
 namespace {
 
 // A 32-bit count in a field of the object.
-ValueId Field(Emitter& e, ValueId count, int shift, uint64_t mask) {
+ValueId FieldOfState(Emitter& e, ValueId count, int shift, uint64_t mask) {
   ValueId wide = e.b.Convert(Opcode::kZext, Type::kI64, count);
   wide = e.b.Binary(Opcode::kAnd, Type::kI64, wide, e.Const(Type::kI64, mask));
   if (shift == 0) return wide;
   return e.b.Binary(Opcode::kShl, Type::kI64, wide, e.Const(Type::kI32, static_cast<uint64_t>(shift)));
 }
 
-ValueId Or(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kOr, Type::kI64, a, b); }
+ValueId OrWords(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kOr, Type::kI64, a, b); }
 
 ir::Attrs AttrsOf(const Emitter& e, ir::Space space, MemoryOrder otherwise) {
   ir::Attrs attrs{
@@ -64,8 +64,8 @@ ValueId Change(Emitter& e, const Place& place, ValueId change, bool wants_token)
 void Init(Emitter& e) {
   Place place = ObjectAddress(e, 0);
   ValueId count = e.Read(1, Type::kI32);
-  ValueId fresh = Or(e, Field(e, count, 0, object::kCountMask),
-                     Field(e, count, object::kExpectedShift, object::kCountMask));
+  ValueId fresh = OrWords(e, FieldOfState(e, count, 0, object::kCountMask),
+                          FieldOfState(e, count, object::kExpectedShift, object::kCountMask));
   e.b.Store(Type::kI64, place.space, place.address, {fresh});
 }
 
@@ -76,9 +76,9 @@ void Arrive(Emitter& e, bool drops) {
   const bool expects = e.Has("expect_tx");
   ValueId given = e.Present(address + 1) ? e.Read(address + 1, Type::kI32) : e.Const(Type::kI32, 1);
   ValueId count = expects ? e.Const(Type::kI32, 1) : given;
-  ValueId change = Field(e, count, 0, object::kCountMask);
-  if (drops) change = Or(e, change, Field(e, count, object::kExpectedShift, object::kCountMask));
-  if (expects) change = Or(e, change, Field(e, given, object::kBytesShift, object::kBytesMask));
+  ValueId change = FieldOfState(e, count, 0, object::kCountMask);
+  if (drops) change = OrWords(e, change, FieldOfState(e, count, object::kExpectedShift, object::kCountMask));
+  if (expects) change = OrWords(e, change, FieldOfState(e, given, object::kBytesShift, object::kBytesMask));
   const bool wants_token = address == 1 && e.Operand(0).kind != ast::OperandKind::kSink;
   ValueId token = Change(e, place, change, wants_token);
   if (wants_token) e.WriteOperand(e.Operand(0), token, false);
@@ -88,7 +88,7 @@ void Transactions(Emitter& e) {
   Place place = ObjectAddress(e, 0);
   ValueId bytes = e.Read(1, Type::kI32);
   if (e.Has("complete_tx")) return CompleteBytes(e, place, bytes);
-  Change(e, place, Field(e, bytes, object::kBytesShift, object::kBytesMask), false);
+  Change(e, place, FieldOfState(e, bytes, object::kBytesShift, object::kBytesMask), false);
 }
 
 ValueId LoadObject(Emitter& e, const Place& place) {
@@ -124,7 +124,7 @@ void PendingCount(Emitter& e) {
 void CompleteBytes(Emitter& e, const Place& place, ValueId bytes) {
   if (!MayBeShared(place.space)) return e.Fail(ErrorCode::kSyntax, "an mbarrier object is in shared memory");
   ValueId less = e.b.Unary(Opcode::kNeg, Type::kI32, bytes);
-  Change(e, place, Field(e, less, object::kBytesShift, object::kBytesMask), false);
+  Change(e, place, FieldOfState(e, less, object::kBytesShift, object::kBytesMask), false);
 }
 
 void NoteSync(Emitter& e, uint32_t step, ValueId a, uint32_t b) {
@@ -135,7 +135,7 @@ void NoteSync(Emitter& e, uint32_t step, uint32_t a, uint32_t b) {
 }
 
 void ArriveOnce(Emitter& e, const Place& place) {
-  Change(e, place, Field(e, e.Const(Type::kI32, 1), 0, object::kCountMask), false);
+  Change(e, place, FieldOfState(e, e.Const(Type::kI32, 1), 0, object::kCountMask), false);
 }
 
 // Copies are complete when their instruction is (async_copy.cpp), so the arrival is due at once. Without
@@ -143,7 +143,8 @@ void ArriveOnce(Emitter& e, const Place& place) {
 void cp_async_mbarrier_arrive(Emitter& e) {
   Place place = AtomicAddress(e, 0);
   NoteSync(e, PTX2CPU_SYNC_COPY_ARRIVE, PTX2CPU_COPY_OF_THREAD);
-  Change(e, place, Field(e, e.Const(Type::kI32, e.Has("noinc") ? 1 : 0), 0, object::kCountMask), false);
+  Change(e, place, FieldOfState(e, e.Const(Type::kI32, e.Has("noinc") ? 1 : 0), 0, object::kCountMask),
+         false);
 }
 
 void mbarrier(Emitter& e) {

@@ -29,6 +29,11 @@ MemoryOrder LoadStoreOrder(const Emitter& e) {
   return MemoryOrder::kWeak;
 }
 
+ValueId RealAddress(Emitter& e, const Place& place) {
+  if (place.space != Space::kShared) return place.address;
+  return e.b.Inst1(Opcode::kToGeneric, Type::kVoid, {place.address}, {.space = Space::kShared});
+}
+
 Space SpaceOfWords(const Emitter& e) {
   static constexpr std::pair<Word, Space> kSpaces[] = {
       {"global", Space::kGlobal},      {"shared", Space::kShared},

@@ -9,6 +9,9 @@ ir::Scope ScopeOf(const Emitter& e);               // kNone if no scope is writt
 ir::MemoryOrder LoadStoreOrder(const Emitter& e);  // weak unless written
 ir::Space SpaceOfWords(const Emitter& e);          // of .global, .shared::cta ...; generic if none is written
 
+// The generic address of a place in shared memory; another place's own address.
+ir::ValueId RealAddress(Emitter& e, const Place& place);
+
 // Of atom, red and reductions of bulk copies: order, scope and space; the operation on the last type of the
 // opcode.
 ir::Attrs AtomicAttrs(const Emitter& e, ir::Space space);

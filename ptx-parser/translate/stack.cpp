@@ -44,7 +44,7 @@ namespace {
 ValueId InTypeOf(Emitter& e, ValueId address) {
   return Bits(e.type()) == 32 ? e.b.Convert(Opcode::kTrunc, Type::kI32, address) : address;
 }
-ValueId ReadWide(Emitter& e, size_t operand) {
+ValueId ReadAddress(Emitter& e, size_t operand) {
   const ValueId value = e.Read(operand);
   return Bits(e.type()) == 32 ? e.b.Convert(Opcode::kZext, Type::kI64, value) : value;
 }
@@ -55,7 +55,7 @@ void stacksave(Emitter& e) { e.Write(0, InTypeOf(e, e.ReadStackPointer())); }
 void stackrestore(Emitter& e) {
   if (e.Operand(0).symbol_kind != ast::SymbolKind::kRegister)
     return e.Fail(ErrorCode::kSyntax, "stackrestore takes the register that stacksave has written");
-  e.WriteStackPointer(ReadWide(e, 0));
+  e.WriteStackPointer(ReadAddress(e, 0));
 }
 
 // An address relative to the window is aligned if both its base and the distance are.
@@ -68,7 +68,7 @@ void alloca_bytes(Emitter& e) {
     static_cast<void>(e.Unsupported("alloca with this alignment"));
     return;
   }
-  const ValueId pointer = e.ReadStackPointer(), base = e.StackBase(), size = ReadWide(e, 1);
+  const ValueId pointer = e.ReadStackPointer(), base = e.StackBase(), size = ReadAddress(e, 1);
   const ValueId mask = e.Const(Type::kI64, ~static_cast<uint64_t>(align - 1));
   const ValueId below =
       e.b.Binary(Opcode::kAnd, Type::kI64, e.b.Binary(Opcode::kSub, Type::kI64, pointer, size), mask);

@@ -75,14 +75,14 @@ std::vector<ValueId> IfInRange(Emitter& e, ValueId address, const std::vector<Va
 }
 
 // .b8 .b16 .b32 .b64, the registers may be wider.
-Type ElementOf(const Emitter& e) { return ir::IntegerOfBits(Bits(e.type())); }
+Type SurfaceElementOf(const Emitter& e) { return ir::IntegerOfBits(Bits(e.type())); }
 
 }  // namespace
 
 void suld(Emitter& e) {
   std::span<const ast::Operand> operands = e.ast.Operands(*e.instruction);
   if (operands.size() != 2) return Wrong(e, "expected d, [a, {coordinates}]");
-  const Type type = ElementOf(e);
+  const Type type = SurfaceElementOf(e);
   const auto count = static_cast<uint32_t>(e.mods().vector_width());
   const auto access = ReadAccess(e, operands[1], 0, count * static_cast<uint32_t>(ir::Bytes(type)));
   if (!access) return;
@@ -119,7 +119,7 @@ void sust(Emitter& e) {
   std::span<const ast::Operand> operands = e.ast.Operands(*e.instruction);
   if (operands.size() != 2) return Wrong(e, "expected [a, {coordinates}], b");
   if (e.Has("p")) return StoreTexel(e, operands);
-  const Type type = ElementOf(e);
+  const Type type = SurfaceElementOf(e);
   const std::vector<ValueId> values = ReadList(e, operands[1], type);
   if (values.size() != static_cast<size_t>(e.mods().vector_width()))
     return Wrong(e, "the source and the opcode differ in their number of elements");
@@ -134,7 +134,7 @@ void sust(Emitter& e) {
 
 namespace {
 
-void Reduce(Emitter& e, ir::AtomicOp op, Type type, ValueId address, ValueId value) {
+void ReduceElement(Emitter& e, ir::AtomicOp op, Type type, ValueId address, ValueId value) {
   const ir::Attrs attrs{.flags = ir::kNoResult,
                         .space = ir::Space::kGlobal,
                         .atomic = op,
@@ -145,13 +145,13 @@ void Reduce(Emitter& e, ir::AtomicOp op, Type type, ValueId address, ValueId val
 
 bool IsMinMax(const Emitter& e) { return e.Has("min") || e.Has("max"); }
 
-ir::AtomicOp MinMax(const Emitter& e, bool sign) {
+ir::AtomicOp MinMaxOf(const Emitter& e, bool sign) {
   if (e.Has("min")) return sign ? ir::AtomicOp::kMinS : ir::AtomicOp::kMinU;
   return sign ? ir::AtomicOp::kMaxS : ir::AtomicOp::kMaxU;
 }
 
 ir::AtomicOp OperationOf(const Emitter& e) {
-  if (IsMinMax(e)) return MinMax(e, IsSigned(e.type()));
+  if (IsMinMax(e)) return MinMaxOf(e, IsSigned(e.type()));
   return e.Has("and") ? ir::AtomicOp::kAnd : e.Has("or") ? ir::AtomicOp::kOr : ir::AtomicOp::kAdd;
 }
 
@@ -166,7 +166,7 @@ void ReduceBySign(Emitter& e, const Access& access, Type type, ValueId value) {
   for (const auto& [block, sign] : {std::pair(with_sign, true), std::pair(without, false)}) {
     e.ssa.Seal(block);
     e.SetBlock(block);
-    Reduce(e, MinMax(e, sign), type, access.address, value);
+    ReduceElement(e, MinMaxOf(e, sign), type, access.address, value);
     e.AddEdges(e.b.Br(after));
   }
   e.ssa.Seal(after);
@@ -178,7 +178,7 @@ void ReduceBySign(Emitter& e, const Access& access, Type type, ValueId value) {
 void sured(Emitter& e) {
   std::span<const ast::Operand> operands = e.ast.Operands(*e.instruction);
   if (operands.size() != 2) return Wrong(e, "expected [a, {coordinates}], b");
-  const Type type = ElementOf(e);
+  const Type type = SurfaceElementOf(e);
   const bool by_sample = e.Has("p");
   const ValueId value = e.ReadOperand(operands[1], type);
   const auto access =
@@ -188,7 +188,7 @@ void sured(Emitter& e) {
     if (by_sample && IsMinMax(e)) {
       ReduceBySign(e, *access, type, value);
     } else {
-      Reduce(e, OperationOf(e), type, access->address, value);
+      ReduceElement(e, OperationOf(e), type, access->address, value);
     }
     return std::vector<ValueId>{};
   });

@@ -18,11 +18,6 @@ namespace tensor = ir::tensor;
 
 namespace {
 
-ValueId RealAddress(Emitter& e, const Place& place) {
-  if (place.space != Space::kShared) return place.address;
-  return e.b.Inst1(Opcode::kToGeneric, Type::kVoid, {place.address}, {.space = Space::kShared});
-}
-
 // [map, {coordinates}]: the address in a register, or of a variable or parameter that is named.
 struct TensorPlace {
   ValueId map;
@@ -57,7 +52,7 @@ constexpr std::pair<Word, tensor::Reduction> kReductions[] = {
     {"or", tensor::Reduction::kOr},   {"xor", tensor::Reduction::kXor}};
 
 // Without the offsets. The 128 columns and halos of im2col::w are not defined well enough to be copied.
-std::optional<tensor::Form> FormOf(Emitter& e, const TensorPlace& place) {
+std::optional<tensor::Form> TensorFormOf(Emitter& e, const TensorPlace& place) {
   tensor::Form form;
   for (auto [word, dimensions] : kDimensions) {
     if (e.mods().At("dim") == word) form.dimensions = dimensions;
@@ -97,7 +92,7 @@ std::optional<std::vector<ValueId>> ReadOffsets(Emitter& e, size_t operand, uint
 void Load(Emitter& e) {
   const std::optional<TensorPlace> place = ReadPlace(e, 1);
   if (!place) return;
-  std::optional<tensor::Form> form = FormOf(e, *place);
+  std::optional<tensor::Form> form = TensorFormOf(e, *place);
   if (!form) return;
   // After the mbarrier object: offsets, mask, cache policy, as far as the opcode has them.
   size_t next = 3;
@@ -127,7 +122,7 @@ void Load(Emitter& e) {
 void Store(Emitter& e) {
   const std::optional<TensorPlace> place = ReadPlace(e, 0);
   if (!place) return;
-  const std::optional<tensor::Form> form = FormOf(e, *place);
+  const std::optional<tensor::Form> form = TensorFormOf(e, *place);
   if (!form) return;
   std::vector<ValueId> operands{place->map, RealAddress(e, e.Address(1, Space::kShared))};
   operands.insert(operands.end(), place->coordinates.begin(), place->coordinates.end());
@@ -150,7 +145,7 @@ void cp_async_bulk_prefetch_tensor(Emitter& e) {
   const bool is_wide = e.Has("im2col::w") || e.Has("im2col::w::128");
   size_t next = 1;
   if (!is_wide) {
-    const std::optional<tensor::Form> form = FormOf(e, *place);
+    const std::optional<tensor::Form> form = TensorFormOf(e, *place);
     if (!form || (form->mode == tensor::Mode::kIm2col && !ReadOffsets(e, next++, form->dimensions - 2)))
       return;
   } else if (e.Present(next) && e.Operand(next).kind == ast::OperandKind::kVector) {
@@ -164,12 +159,12 @@ void cp_async_bulk_prefetch_tensor(Emitter& e) {
 
 namespace {
 
-struct Field {
+struct MapField {
   Word word;
   size_t at;
   Type type;
 };
-constexpr Field kFields[] = {
+constexpr MapField kFields[] = {
     {"global_address", tensor::kAddressAt, Type::kI64},
     {"global_stride", tensor::kStridesAt, Type::kI64},
     {"global_dim", tensor::kSizesAt, Type::kI32},
@@ -189,7 +184,7 @@ void tensormap_replace(Emitter& e) {
   const Place map = e.WritableAddress(0, SpaceOfWords(e));
   const size_t value = e.match.form->operands.size() - 1;
   const int64_t number = value == 2 ? *e.Immediate(1) : 0;
-  for (const Field& field : kFields) {
+  for (const MapField& field : kFields) {
     if (!e.Has(field.word)) continue;
     const int64_t bytes = ir::Bits(field.type) / 8;
     ValueId bits = e.Read(value, bytes == 8 ? Type::kI64 : Type::kI32);

@@ -28,8 +28,10 @@ namespace {
 ValueId AllLanes(Emitter& e) { return e.Const(Type::kI32, kAllLanes); }
 void JoinLanes(Emitter& e) { e.b.Make(Opcode::kBarrierWarp, Type::kVoid, {AllLanes(e)}); }
 
-ValueId Word(Emitter& e, Opcode op, ValueId a, ValueId b) { return e.b.Binary(op, Type::kI32, a, b); }
-ValueId Word(Emitter& e, Opcode op, ValueId a, uint64_t b) { return Word(e, op, a, e.Const(Type::kI32, b)); }
+ValueId OnWords(Emitter& e, Opcode op, ValueId a, ValueId b) { return e.b.Binary(op, Type::kI32, a, b); }
+ValueId OnWords(Emitter& e, Opcode op, ValueId a, uint64_t b) {
+  return OnWords(e, op, a, e.Const(Type::kI32, b));
+}
 
 // -- allocation --
 
@@ -40,18 +42,18 @@ ValueId UnitsOf(Emitter& e, size_t operand) {
         *columns >= core::kUnitColumns && *columns <= core::kColumns && (*columns & (*columns - 1)) == 0;
     if (!good) e.Fail(ErrorCode::kSyntax, "the number of columns must be a power of two from 32 to 512");
   }
-  return Word(e, Opcode::kShrU, e.Read(operand, Type::kI32), 5);
+  return OnWords(e, Opcode::kShrU, e.Read(operand, Type::kI32), 5);
 }
 
 ValueId Ones(Emitter& e, ValueId count) {
-  return Word(e, Opcode::kSub, Word(e, Opcode::kShl, e.Const(Type::kI32, 1), count), 1);
+  return OnWords(e, Opcode::kSub, OnWords(e, Opcode::kShl, e.Const(Type::kI32, 1), count), 1);
 }
 
 // Of the bits of free units: those at which so many free ones begin.
 ValueId BeginsOfRuns(Emitter& e, ValueId free, ValueId units) {
   constexpr uint32_t kMaxUnits = core::kColumns / core::kUnitColumns;
   for (uint32_t length = 1; length < kMaxUnits; length *= 2) {
-    const ValueId longer = Word(e, Opcode::kAnd, free, Word(e, Opcode::kShrU, free, length));
+    const ValueId longer = OnWords(e, Opcode::kAnd, free, OnWords(e, Opcode::kShrU, free, length));
     const ValueId is_longer = e.b.Icmp(ir::Compare::kUgt, units, e.Const(Type::kI32, length));
     free = e.b.Select(is_longer, longer, free);
   }
@@ -67,17 +69,17 @@ void TakeColumns(Emitter& e, ValueId units, ir::BlockId taken, ir::BlockId misse
   ir::Attrs read = attrs;
   read.atomic = ir::AtomicOp::kOr;
   const ValueId old = e.b.Binary(Opcode::kAtomic, Type::kI32, Allocator(e), e.Const(Type::kI32, 0), read);
-  const ValueId free = Word(e, Opcode::kAnd, e.b.Unary(Opcode::kNot, Type::kI32, old), 0xffff);
+  const ValueId free = OnWords(e, Opcode::kAnd, e.b.Unary(Opcode::kNot, Type::kI32, old), 0xffff);
   const ValueId begins = BeginsOfRuns(e, free, units);
-  const ValueId lowest = Word(e, Opcode::kAnd, begins, e.b.Unary(Opcode::kNeg, Type::kI32, begins));
-  const ValueId mine = Word(e, Opcode::kMul, lowest, Ones(e, units));
-  const ValueId seen =
-      e.b.Inst1(Opcode::kAtomicCas, Type::kI32, {Allocator(e), old, Word(e, Opcode::kOr, old, mine)}, attrs);
+  const ValueId lowest = OnWords(e, Opcode::kAnd, begins, e.b.Unary(Opcode::kNeg, Type::kI32, begins));
+  const ValueId mine = OnWords(e, Opcode::kMul, lowest, Ones(e, units));
+  const ValueId seen = e.b.Inst1(Opcode::kAtomicCas, Type::kI32,
+                                 {Allocator(e), old, OnWords(e, Opcode::kOr, old, mine)}, attrs);
   const ValueId is_mine = e.b.Binary(Opcode::kAnd, Type::kI1, e.b.Icmp(ir::Compare::kEq, seen, old),
                                      e.b.Icmp(ir::Compare::kNe, lowest, e.Const(Type::kI32, 0)));
   const ValueId unit =
-      Word(e, Opcode::kSub, e.Const(Type::kI32, 31), e.b.Unary(Opcode::kClz, Type::kI32, lowest));
-  const ValueId address = Word(e, Opcode::kShl, unit, 5);
+      OnWords(e, Opcode::kSub, e.Const(Type::kI32, 31), e.b.Unary(Opcode::kClz, Type::kI32, lowest));
+  const ValueId address = OnWords(e, Opcode::kShl, unit, 5);
   e.AddEdges(e.b.CondBr(is_mine, {taken, {address}}, {missed, {}}));
 }
 
@@ -117,10 +119,11 @@ void Allocate(Emitter& e) {
 }
 
 void Free(Emitter& e) {
-  const ValueId column = Word(e, Opcode::kAnd, e.Read(0, Type::kI32), core::kColumns - 1);
+  const ValueId column = OnWords(e, Opcode::kAnd, e.Read(0, Type::kI32), core::kColumns - 1);
   const ValueId units = UnitsOf(e, 1);
-  const ValueId kept = e.b.Unary(Opcode::kNot, Type::kI32,
-                                 Word(e, Opcode::kShl, Ones(e, units), Word(e, Opcode::kShrU, column, 5)));
+  const ValueId kept =
+      e.b.Unary(Opcode::kNot, Type::kI32,
+                OnWords(e, Opcode::kShl, Ones(e, units), OnWords(e, Opcode::kShrU, column, 5)));
   JoinLanes(e);
   const ir::BlockId first = ir::AddBlock(e.f), after = ir::AddBlock(e.f);
   e.AddEdges(e.b.CondBr(IsFirstLane(e), {first, {}}, {after, {}}));
@@ -198,15 +201,15 @@ class Cells {
     const ValueId given = e.b.Convert(Opcode::kTrunc, Type::kI32, e.Address(address, Space::kShared).address);
     const ValueId lane = e.b.SpecialRegister(ir::Special::kLaneId);
     const auto part = [&](uint32_t divisor, uint32_t count) {
-      return Word(e, Opcode::kAnd, Word(e, Opcode::kShrU, lane, Log(divisor)), count - 1);
+      return OnWords(e, Opcode::kAnd, OnWords(e, Opcode::kShrU, lane, Log(divisor)), count - 1);
     };
     ValueId row =
-        Word(e, Opcode::kAdd, Word(e, Opcode::kShrU, given, 16), part(shape_.row_divisor, shape_.rows));
-    if (shape_.odd_rows) row = Word(e, Opcode::kAdd, row, Word(e, Opcode::kShl, part(1, 2), 3));
+        OnWords(e, Opcode::kAdd, OnWords(e, Opcode::kShrU, given, 16), part(shape_.row_divisor, shape_.rows));
+    if (shape_.odd_rows) row = OnWords(e, Opcode::kAdd, row, OnWords(e, Opcode::kShl, part(1, 2), 3));
     row_ = row;
     const uint64_t step = second_half ? static_cast<uint64_t>(*second_half) : shape_.column_step * width();
-    column_ = Word(e, Opcode::kAdd, given,
-                   Word(e, Opcode::kMul, part(shape_.column_divisor, shape_.column_lanes), step));
+    column_ = OnWords(e, Opcode::kAdd, given,
+                      OnWords(e, Opcode::kMul, part(shape_.column_divisor, shape_.column_lanes), step));
   }
   bool packs() const { return packs_; }
   uint32_t count() const {
@@ -220,11 +223,13 @@ class Cells {
   // Address of the cell of register r; with .pack or .unpack of its low or high half.
   ValueId At(uint32_t r, uint32_t half = 0) {
     const RegisterPlace place = PlaceOfRegister(shape_, r);
-    const ValueId row = Word(e_, Opcode::kAnd, Word(e_, Opcode::kAdd, row_, place.row), core::kLanes - 1);
-    const ValueId column = Word(
-        e_, Opcode::kAnd, Word(e_, Opcode::kAdd, column_, place.column * width() + half), core::kColumns - 1);
-    const ValueId cell = Word(e_, Opcode::kAdd, Word(e_, Opcode::kShl, column, Log(core::kLanes)), row);
-    const ValueId offset = e_.b.Convert(Opcode::kZext, Type::kI64, Word(e_, Opcode::kShl, cell, 2));
+    const ValueId row =
+        OnWords(e_, Opcode::kAnd, OnWords(e_, Opcode::kAdd, row_, place.row), core::kLanes - 1);
+    const ValueId column =
+        OnWords(e_, Opcode::kAnd, OnWords(e_, Opcode::kAdd, column_, place.column * width() + half),
+                core::kColumns - 1);
+    const ValueId cell = OnWords(e_, Opcode::kAdd, OnWords(e_, Opcode::kShl, column, Log(core::kLanes)), row);
+    const ValueId offset = e_.b.Convert(Opcode::kZext, Type::kI64, OnWords(e_, Opcode::kShl, cell, 2));
     return e_.b.Binary(Opcode::kAdd, Type::kI64, memory_, offset);
   }
 
@@ -268,7 +273,8 @@ void tcgen05_ld(Emitter& e) {
     ValueId value = e.b.Load(Type::kI32, Space::kShared, cells.At(r));
     if (cells.packs()) {
       const ValueId upper = e.b.Load(Type::kI32, Space::kShared, cells.At(r, 1));
-      value = Word(e, Opcode::kOr, Word(e, Opcode::kAnd, value, 0xffff), Word(e, Opcode::kShl, upper, 16));
+      value = OnWords(e, Opcode::kOr, OnWords(e, Opcode::kAnd, value, 0xffff),
+                      OnWords(e, Opcode::kShl, upper, 16));
     }
     values.push_back(value);
   }
@@ -289,8 +295,8 @@ void tcgen05_st(Emitter& e) {
       e.b.Store(Type::kI32, Space::kShared, cells.At(r), {values[r]});
       continue;
     }
-    e.b.Store(Type::kI32, Space::kShared, cells.At(r), {Word(e, Opcode::kAnd, values[r], 0xffff)});
-    e.b.Store(Type::kI32, Space::kShared, cells.At(r, 1), {Word(e, Opcode::kShrU, values[r], 16)});
+    e.b.Store(Type::kI32, Space::kShared, cells.At(r), {OnWords(e, Opcode::kAnd, values[r], 0xffff)});
+    e.b.Store(Type::kI32, Space::kShared, cells.At(r, 1), {OnWords(e, Opcode::kShrU, values[r], 16)});
   }
 }
 
@@ -308,15 +314,15 @@ void ArriveInEach(Emitter& e, ValueId offset, ValueId mask) {
   };
   branch(mask);
   e.SetBlock(next);
-  const ValueId lowest = Word(e, Opcode::kAnd, rest, e.b.Unary(Opcode::kNeg, Type::kI32, rest));
+  const ValueId lowest = OnWords(e, Opcode::kAnd, rest, e.b.Unary(Opcode::kNeg, Type::kI32, rest));
   const ValueId zeros = e.b.Unary(Opcode::kClz, Type::kI32, lowest);
-  const ValueId number = Word(e, Opcode::kSub, e.Const(Type::kI32, 32), zeros);  // 1 + the rank
+  const ValueId number = OnWords(e, Opcode::kSub, e.Const(Type::kI32, 32), zeros);  // 1 + the rank
   const ValueId window = e.b.Binary(Opcode::kShl, Type::kI64, e.b.Convert(Opcode::kZext, Type::kI64, number),
                                     e.Const(Type::kI32, ir::kClusterRankShift));
   const ValueId address = e.b.Binary(Opcode::kOr, Type::kI64, window, offset);
   ArriveOnce(e, {e.b.Inst1(Opcode::kToGeneric, Type::kVoid, {address}, {.space = Space::kSharedCluster}),
                  Space::kGeneric});
-  branch(Word(e, Opcode::kXor, rest, lowest));
+  branch(OnWords(e, Opcode::kXor, rest, lowest));
   e.ssa.Seal(next);
   e.ssa.Seal(after);
   e.SetBlock(after);

@@ -101,7 +101,7 @@ void WriteChannels(Emitter& e, const ast::Operand& destination, const std::vecto
   for (size_t i = 0; i < values.size(); ++i) e.WriteOperand(children[i], values[i], false);
 }
 
-void WriteResult(Emitter& e, const Fetch& fetch, const std::vector<ValueId>& channels) {
+void WriteChannels(Emitter& e, const Fetch& fetch, const std::vector<ValueId>& channels) {
   std::vector<ValueId> values;
   if (e.dtype() == PtxType::kF16) {
     for (ValueId channel : channels) values.push_back(ToHalf(e, channel));
@@ -121,7 +121,7 @@ void WriteResult(Emitter& e, const Fetch& fetch, const std::vector<ValueId>& cha
 void tex(Emitter& e) {
   Fetch fetch;
   const std::vector<ValueId> channels = Channels(e, fetch);
-  if (!e.error) WriteResult(e, fetch, channels);
+  if (!e.error) WriteChannels(e, fetch, channels);
 }
 
 void tld4(Emitter& e) {
@@ -132,7 +132,7 @@ void tld4(Emitter& e) {
     if (e.mods().At("comp") == Word(kNames[c])) fetch.mode |= c << image::kChannelShift;
   }
   const std::vector<ValueId> channels = Channels(e, fetch);
-  if (!e.error) WriteResult(e, fetch, channels);
+  if (!e.error) WriteChannels(e, fetch, channels);
 }
 
 namespace {

@@ -31,7 +31,7 @@ Shape WideShapeOf(const Emitter& e) {
   return {};
 }
 
-bool IsLegal(const ir::matrix::Product& p) {
+bool IsLegalInGroup(const ir::matrix::Product& p) {
   const auto &a = ir::matrix::InfoOf(p.a), &b = ir::matrix::InfoOf(p.b);
   const bool is_integer = a.exponent_bits == 0, is_byte = a.bits == 8;
   if (p.a == MatrixElement::kF64 || p.b == MatrixElement::kF64 || a.bits != b.bits || a.bits == 4)
@@ -48,7 +48,7 @@ size_t RegistersIn(const Emitter& e, const ast::Operand& o) {
   return o.kind == ast::OperandKind::kVector ? e.ast.Children(o).size() : 0;
 }
 
-std::optional<SharedProduct> FormOf(Emitter& e, Operands operands, bool is_sparse) {
+std::optional<SharedProduct> SharedProductOf(Emitter& e, Operands operands, bool is_sparse) {
   const Shape shape = WideShapeOf(e);
   const auto& types = e.mods().types;
   const auto a = ElementOfType(types[1]), b = ElementOfType(types[2]), c = ElementOfType(types[0]);
@@ -63,7 +63,8 @@ std::optional<SharedProduct> FormOf(Emitter& e, Operands operands, bool is_spars
     const uint32_t depth = kDepthBytes * 8 / ir::matrix::InfoOf(*a).bits * (is_sparse ? 2 : 1);
     const bool fits = RegistersIn(e, operands[0]) == form.registers_of_c() &&
                       (form.a_in_shared || RegistersIn(e, operands[1]) == form.product.registers_of_a());
-    if (IsLegal(form.product) && shape.k == depth && fits && (*a == MatrixElement::kB1) == e.Has("popc"))
+    if (IsLegalInGroup(form.product) && shape.k == depth && fits &&
+        (*a == MatrixElement::kB1) == e.Has("popc"))
       return form;
   }
   e.Fail(ErrorCode::kSyntax,
@@ -112,7 +113,7 @@ void Multiply(Emitter& e, bool is_sparse) {
   const Operands operands = e.ast.Operands(*e.instruction);
   const size_t scale = is_sparse ? 5 : 3;
   if (operands.size() <= scale) return e.Fail(ErrorCode::kSyntax, "the product has too few operands");
-  std::optional<SharedProduct> form = FormOf(e, operands, is_sparse);
+  std::optional<SharedProduct> form = SharedProductOf(e, operands, is_sparse);
   if (!form || !ReadImmediates(e, operands.subspan(scale + 1), *form)) return;
   if (is_sparse) {
     const int64_t most = ir::matrix::InfoOf(form->product.a).bits == 8 ? 0 : 1,

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ptx-parser/translate/matrix.h"
+#include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/rows.h"
 
 namespace ptx2cpu::ptx {
@@ -202,11 +203,6 @@ uint32_t DefaultStride(const Emitter& e, char matrix, bool by_rows) {
   return by_rows ? shape.n : shape.m;
 }
 
-ir::Space SpaceOf(const Emitter& e) {
-  if (e.Has("global")) return ir::Space::kGlobal;
-  return e.Has("shared") || e.Has("shared::cta") ? ir::Space::kShared : ir::Space::kGeneric;
-}
-
 size_t RegistersIn(Emitter& e, size_t operand) {
   const ast::Operand& o = e.Operand(operand);
   return o.kind == ast::OperandKind::kVector ? e.ast.Children(o).size() : 1;
@@ -229,7 +225,7 @@ void wmma_load(Emitter& e) {
   const char matrix = e.Has("a") ? 'a' : e.Has("b") ? 'b' : 'c';
   const Division d = DivisionOf(e);
   if (matrix != 'c' && TilesOf(d, *element) == 0) return WrongRegisters(e);  // k4 is of f64 only
-  Memory memory(e, e.Address(1, SpaceOf(e)), 2, DefaultStride(e, matrix, ByRows(e)),
+  Memory memory(e, e.Address(1, SpaceOfWords(e)), 2, DefaultStride(e, matrix, ByRows(e)),
                 ir::matrix::InfoOf(*element).bits);
   std::vector<ValueId> words;
   if (matrix == 'c') {
@@ -258,7 +254,7 @@ void wmma_store(Emitter& e) {
   const size_t spots = SpotsOf(DivisionOf(e)).size();
   const bool is_half = element == MatrixElement::kF16;
   if (!element || RegistersIn(e, 1) != (is_half ? spots / 2 : spots)) return WrongRegisters(e);
-  Memory memory(e, e.WritableAddress(0, SpaceOf(e)), 2, DefaultStride(e, 'd', ByRows(e)),
+  Memory memory(e, e.WritableAddress(0, SpaceOfWords(e)), 2, DefaultStride(e, 'd', ByRows(e)),
                 ir::matrix::InfoOf(*element).bits);
   std::vector<ValueId> values;
   for (ValueId word : e.ReadVector(1, RegisterType(*element))) {

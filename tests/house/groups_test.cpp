@@ -10,24 +10,31 @@
 
 namespace {
 
-// The group of the second source, 1 where it is that of the first.
-int GroupOfSecond(const std::string& first, const std::string& second) {
+// By source, in groups of at most so many.
+std::map<std::string, int> GroupsOf(int most, const std::map<std::string, std::string>& sources) {
   const ptx2cpu::test::ScratchFolder folder;
-  std::ofstream(folder / "first.cpp") << first;
-  std::ofstream(folder / "second.cpp") << second;
-  const ptx2cpu::test::Outcome outcome =
-      ptx2cpu::test::RunShell("awk -v most=2 -f " PTX2CPU_SOURCE_DIR "/tools/cmake/unity_groups.awk " +
-                                  folder / "first.cpp" + " " + folder / "second.cpp",
-                              10);
+  std::string command =
+      "awk -v most=" + std::to_string(most) + " -f " PTX2CPU_SOURCE_DIR "/tools/cmake/unity_groups.awk";
+  for (const auto& [name, text] : sources) {
+    std::ofstream(folder / name) << text;
+    command += " " + folder / name;
+  }
+  const ptx2cpu::test::Outcome outcome = ptx2cpu::test::RunShell(command, 10);
   INFO(outcome.text);
   REQUIRE(outcome.code == 0);
   std::istringstream lines(outcome.text);
   std::map<std::string, int> groups;
-  std::string name;
-  for (int group = 0; lines >> group >> name;) groups[name] = group;
-  REQUIRE(groups.size() == 2);
-  CHECK(groups[folder / "first.cpp"] == 1);
-  return groups[folder / "second.cpp"];
+  std::string path;
+  for (int group = 0; lines >> group >> path;) groups[path.substr(path.rfind('/') + 1)] = group;
+  REQUIRE(groups.size() == sources.size());
+  return groups;
+}
+
+// The group of the second source, 1 where it is that of the first.
+int GroupOfSecond(const std::string& first, const std::string& second) {
+  const std::map<std::string, int> groups = GroupsOf(2, {{"first.cpp", first}, {"second.cpp", second}});
+  CHECK(groups.at("first.cpp") == 1);
+  return groups.at("second.cpp");
 }
 
 std::string Own(const std::string& text) {
@@ -43,6 +50,25 @@ TEST_CASE("sources without a name in common are compiled as one") {
   CHECK(GroupOfSecond("int Exported(int x) {\n  return x;\n}\n",
                       Own("int Two() { return Exported(2); }  // One")) == 1);
   CHECK(GroupOfSecond("using ir::Type;\n", "using ir::Type;\n") == 1);
+  CHECK(GroupOfSecond("const Row& RowOf(int x) {\n  return rows[x];\n}\n",
+                      "int Two() { return RowOf(2); }\n") == 1);
+  // A namespace of one line has no comment at its end.
+  CHECK(GroupOfSecond("namespace {\nint one;\n}\nint Two() {\n  return one;\n}\n",
+                      Own("int Three() { return Two(); }")) == 1);
+  CHECK(GroupOfSecond("namespace matrix = ir::matrix;\n",
+                      Own("int Rows(const Matrix& matrix) { return 1; }")) == 1);
+  // Tables undefine the macros that read them.
+  const std::string reads_table = "#define ROW(name) name,\\\n\n#include \"rows.def\"\nint a;\n";
+  CHECK(GroupOfSecond(reads_table, reads_table) == 1);
+}
+
+TEST_CASE("sources that meet most others choose their group first") {
+  const std::map<std::string, int> groups =
+      GroupsOf(3, {{"a.cpp", Own("int A();")},
+                   {"b.cpp", Own("int B();")},
+                   {"c.cpp", Own("int C() { return A(); }\nint D() { return B(); }")},
+                   {"d.cpp", Own("int E();")}});
+  CHECK(groups == std::map<std::string, int>{{"c.cpp", 1}, {"d.cpp", 1}, {"a.cpp", 2}, {"b.cpp", 2}});
 }
 
 TEST_CASE("sources that declare a name of another are compiled apart") {

@@ -7,7 +7,7 @@ namespace ptx2cpu::ir::interpret_test {
 namespace {
 
 // %out, %t = tid.x, %at = address of out[t], and a shared array @s of 1024 words with %sat = &s[t].
-std::string Kernel(const std::string& body) {
+std::string BarrierKernel(const std::string& body) {
   return R"(variable shared @s align 4 size 4096 offset 0
 kernel @k (out: i64 @0) phase simt {
 ^entry:
@@ -36,7 +36,7 @@ struct Outcome {
   Status status;
 };
 Outcome RunKernel(const std::string& body, uint32_t threads) {
-  Program program(Kernel(body));
+  Program program(BarrierKernel(body));
   Outcome outcome{std::vector<uint32_t>(threads), {}};
   program.options.block = {threads, 1, 1};
   program.options.instruction_limit = 10'000'000;
@@ -49,7 +49,7 @@ std::vector<uint32_t> RunOrFail(const std::string& body, uint32_t threads) {
   if (!outcome.status) FAIL(outcome.status.error().Render());
   return outcome.out;
 }
-Error RunToError(const std::string& body, uint32_t threads) {
+Error RunKernelToError(const std::string& body, uint32_t threads) {
   Outcome outcome = RunKernel(body, threads);
   if (outcome.status) {
     FAIL("the kernel was expected to fault");
@@ -231,7 +231,7 @@ TEST_CASE("interpret barrier: warps that have ended leave a count") {
 }
 
 TEST_CASE("interpret barrier: a deadlock names who waits where and who is missing") {
-  Error error = RunToError(R"(  %first = icmp i32 ult %t, %c32
+  Error error = RunKernelToError(R"(  %first = icmp i32 ult %t, %c32
   cond_br %first, ^a, ^b
 ^a:
   barrier_block %zero ; ptx 21
@@ -240,7 +240,7 @@ TEST_CASE("interpret barrier: a deadlock names who waits where and who is missin
   barrier_block %one ; ptx 25
   ret
 )",
-                           64);
+                                 64);
   CHECK(error.code == ErrorCode::kFault);
   CHECK(error.at.line == 21);
   CHECK(Contains(error.message, "kernel k, block (0,0,0), deadlock"));
@@ -252,11 +252,11 @@ TEST_CASE("interpret barrier: a deadlock names who waits where and who is missin
 }
 
 TEST_CASE("interpret barrier: misuse is a fault") {
-  CHECK(Contains(RunToError("  %bad = const i32 16\n  barrier_block %bad\n  ret\n", 32).message,
+  CHECK(Contains(RunKernelToError("  %bad = const i32 16\n  barrier_block %bad\n  ret\n", 32).message,
                  "there are barriers 0..15"));
-  CHECK(Contains(RunToError("  barrier_block %zero, %c31\n  ret\n", 32).message, "multiples of 32"));
-  CHECK(Contains(RunToError("  barrier_arrive %zero, %zero\n  ret\n", 32).message, "multiples of 32"));
-  Error mixed = RunToError(R"(  %first = icmp i32 ult %t, %c32
+  CHECK(Contains(RunKernelToError("  barrier_block %zero, %c31\n  ret\n", 32).message, "multiples of 32"));
+  CHECK(Contains(RunKernelToError("  barrier_arrive %zero, %zero\n  ret\n", 32).message, "multiples of 32"));
+  Error mixed = RunKernelToError(R"(  %first = icmp i32 ult %t, %c32
   cond_br %first, ^a, ^b
 ^a:
   barrier_block %zero
@@ -265,9 +265,9 @@ TEST_CASE("interpret barrier: misuse is a fault") {
   %r = barrier_reduce_or %first, %zero
   ret
 )",
-                           64);
+                                 64);
   CHECK(Contains(mixed.message, "mixes barrier_block with barrier_reduce_or"));
-  Error counts = RunToError(R"(  %first = icmp i32 ult %t, %c32
+  Error counts = RunKernelToError(R"(  %first = icmp i32 ult %t, %c32
   cond_br %first, ^a, ^b
 ^a:
   barrier_block %zero, %c64
@@ -276,7 +276,7 @@ TEST_CASE("interpret barrier: misuse is a fault") {
   barrier_block %zero, %c96
   ret
 )",
-                            96);
+                                  96);
   CHECK(Contains(counts.message, "is in use with a count of 64 threads, this warp passes 96"));
 }
 

@@ -64,7 +64,7 @@ declare function @__assertfail (message: i64, file: i64, line: i32, function: i6
 declare function @unknown () phase simt
 )";
 
-std::string Kernel(const std::string& body, const std::string& variables = {}) {
+std::string CallingKernel(const std::string& body, const std::string& variables = {}) {
   return variables + kFunctions + R"(kernel @k (out: i64 @0) phase simt local_bytes 64 {
   local @args size 64 align 8 offset 0
 ^entry:
@@ -75,14 +75,14 @@ std::string Kernel(const std::string& body, const std::string& variables = {}) {
 }
 
 uint32_t RunForOne(const std::string& body) {
-  Program program(Kernel(body));
+  Program program(CallingKernel(body));
   std::vector<uint32_t> out(2);
   program.AddBuffer(out);
   program.RunOrFail();
   return out[0];
 }
-Error RunToError(const std::string& body, const std::string& variables = {}) {
-  Program program(Kernel(body, variables));
+Error CallToError(const std::string& body, const std::string& variables = {}) {
+  Program program(CallingKernel(body, variables));
   std::vector<uint32_t> out(2);
   program.AddBuffer(out);
   return program.RunToError();
@@ -131,22 +131,22 @@ TEST_CASE("interpret call: through an address, also one from memory") {
   Program program(
       "variable global @table align 8 size 8\n  relocation 0 function @triple\nsignature #0 (x: i32) -> (r: "
       "i32)\n" +
-      Kernel(body));
+      CallingKernel(body));
   std::vector<uint32_t> out(1);
   program.AddBuffer(out);
   program.RunOrFail();
   CHECK(out[0] == 18);
-  CHECK(Contains(RunToError("  %f = const i64 64\n  %r: i32 = call_indirect #0 %f\n  ret\n",
-                            "signature #0 () -> (r: i32)\n")
+  CHECK(Contains(CallToError("  %f = const i64 64\n  %r: i32 = call_indirect #0 %f\n  ret\n",
+                             "signature #0 () -> (r: i32)\n")
                      .message,
                  "which is not a function"));
 }
 
 TEST_CASE("interpret call: endless recursion and undefined functions are faults") {
-  Error deep = RunToError("  call @forever\n  ret\n");
+  Error deep = CallToError("  call @forever\n  ret\n");
   CHECK(Contains(deep.message, "in forever: call of forever nests deeper"));
   CHECK(deep.at.line == 50);
-  Error unknown = RunToError("  call @unknown\n  ret\n");
+  Error unknown = CallToError("  call @unknown\n  ret\n");
   CHECK(unknown.code == ErrorCode::kUnsupported);
   CHECK(Contains(unknown.message, "call of unknown, which is declared but not defined"));
 }
@@ -186,7 +186,8 @@ TEST_CASE("interpret call: printf formats the promoted arguments") {
   store i32 global %out, %r
   ret
 )";
-  Program program(Kernel(body, Text("format", "%d %.2f %s %llx %c [%*x] 100%%\n") + Text("name", "warp")));
+  Program program(
+      CallingKernel(body, Text("format", "%d %.2f %s %llx %c [%*x] 100%%\n") + Text("name", "warp")));
   std::vector<uint32_t> out(1);
   program.AddBuffer(out);
   std::string printed;
@@ -206,8 +207,8 @@ TEST_CASE("interpret call: malloc and free") {
   store i32 global %out, %y
   ret
 )") == 42);
-  CHECK(Contains(RunToError("  call @free %out\n  ret\n").message, "which malloc did not return"));
-  Error after = RunToError(R"(  %n = const i64 16
+  CHECK(Contains(CallToError("  call @free %out\n  ret\n").message, "which malloc did not return"));
+  Error after = CallToError(R"(  %n = const i64 16
   %p: i64 = call @malloc %n
   call @free %p
   %y = load i32 %p
@@ -217,7 +218,7 @@ TEST_CASE("interpret call: malloc and free") {
 }
 
 TEST_CASE("interpret call: a failed assertion names its place") {
-  Error error = RunToError(R"(  %m = symbol global @message
+  Error error = CallToError(R"(  %m = symbol global @message
   %f = symbol global @file
   %line = const i32 77
   %fn = symbol global @fn
@@ -225,7 +226,7 @@ TEST_CASE("interpret call: a failed assertion names its place") {
   call @__assertfail %m, %f, %line, %fn, %one ; ptx 60
   unreachable
 )",
-                           Text("message", "x < 3") + Text("file", "a.cu") + Text("fn", "kernel()"));
+                            Text("message", "x < 3") + Text("file", "a.cu") + Text("fn", "kernel()"));
   CHECK(error.code == ErrorCode::kFault);
   CHECK(error.at.line == 60);
   CHECK(Contains(error.message, "thread (0,0,0): a.cu:77: kernel(): assertion `x < 3` failed"));

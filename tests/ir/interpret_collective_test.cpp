@@ -7,7 +7,7 @@ namespace ptx2cpu::ir::interpret_test {
 namespace {
 
 // %out, %t, %at = &out[t] and constants; `phase` for the agreements.
-std::string Kernel(const std::string& body, const std::string& phase = "simt") {
+std::string WarpKernel(const std::string& body, const std::string& phase = "simt") {
   std::string level = phase == "simt" ? "" : " lane";
   return "kernel @k (out: i64 @0) phase " + phase + " {\n^entry" + level + R"(:
   %base = param_base
@@ -39,10 +39,10 @@ Status RunInto(std::vector<uint32_t>& out, const std::string& text) {
 }
 std::vector<uint32_t> RunLanes(const std::string& body, uint32_t threads = 32) {
   std::vector<uint32_t> out(threads, 0xDEAD);
-  if (Status status = RunInto(out, Kernel(body)); !status) FAIL(status.error().Render());
+  if (Status status = RunInto(out, WarpKernel(body)); !status) FAIL(status.error().Render());
   return out;
 }
-Error RunToError(const std::string& text, uint32_t threads = 32) {
+Error RunWarpToError(const std::string& text, uint32_t threads = 32) {
   std::vector<uint32_t> out(threads);
   Status status = RunInto(out, text);
   if (status) {
@@ -240,7 +240,7 @@ TEST_CASE("interpret collective: converged forms wait for company") {
 
 TEST_CASE("interpret collective: a spinning sibling does not hold converged forms for ever") {
   // Lane 0 spins until lane 1, which first asks for the active mask, raises the flag in out[40].
-  auto text = Kernel(R"(  %flag_offset = const i64 160
+  auto text = WarpKernel(R"(  %flag_offset = const i64 160
   %flag = add i64 %out, %flag_offset
   %first = icmp i32 eq %t, %zero
   cond_br %first, ^spin, ^other
@@ -266,7 +266,7 @@ TEST_CASE("interpret collective: a spinning sibling does not hold converged form
 }
 
 TEST_CASE("interpret collective: a deadlock names mask, lanes and PTX line") {
-  Error error = RunToError(Kernel(R"(  %upper = icmp i32 uge %t, %c16
+  Error error = RunWarpToError(WarpKernel(R"(  %upper = icmp i32 uge %t, %c16
   cond_br %upper, ^a, ^b
 ^a:
   barrier_warp %all ; ptx 30
@@ -284,11 +284,11 @@ TEST_CASE("interpret collective: a deadlock names mask, lanes and PTX line") {
 
 TEST_CASE("interpret collective: a lane that is not in the mask it names") {
   // Each names all lanes but itself: a GPU reports an illegal instruction.
-  Error outside = RunToError(
-      Kernel("  %own = shl i32 %one, %t\n  %others = not i32 %own\n  barrier_warp %others ; ptx 9\n  ret\n"));
+  Error outside = RunWarpToError(WarpKernel(
+      "  %own = shl i32 %one, %t\n  %others = not i32 %own\n  barrier_warp %others ; ptx 9\n  ret\n"));
   CHECK(Contains(outside.message, "lane 0 is not in its own membermask 0xfffffffe"));
   // The two ways name one mask, and each waits for lanes of the other.
-  Error apart = RunToError(Kernel(R"(  %upper = icmp i32 uge %t, %c16
+  Error apart = RunWarpToError(WarpKernel(R"(  %upper = icmp i32 uge %t, %c16
   %middle = shl i32 %low, %c8
   cond_br %upper, ^a, ^b
 ^a:
@@ -303,7 +303,7 @@ TEST_CASE("interpret collective: a lane that is not in the mask it names") {
 
 TEST_CASE("interpret collective: agreement of a warp and of a block") {
   auto split = [](const std::string& level, const std::string& predicate) {
-    return Kernel("  %p = icmp i32 " + predicate + "\n  br ^branch\n^branch " + level + R"(:
+    return WarpKernel("  %p = icmp i32 " + predicate + "\n  br ^branch\n^branch " + level + R"(:
   %u = agree %p ; ptx 40
   cond_br %u, ^yes, ^no
 ^yes lane:
@@ -313,7 +313,7 @@ TEST_CASE("interpret collective: agreement of a warp and of a block") {
   store i32 global %at, %c3
   ret
 )",
-                  "split");
+                      "split");
   };
   std::vector<uint32_t> out(64);
   CHECK(RunInto(out, split("block", "ult %t, %zero")));
@@ -321,18 +321,18 @@ TEST_CASE("interpret collective: agreement of a warp and of a block") {
   // Warps may disagree with each other on a warp-level branch, not on a block-level one.
   CHECK(RunInto(out, split("warp", "ule %t, %c31")));
   CheckLanes(out, [](uint32_t t) { return t < 32 ? 1u : 3u; });
-  Error block = RunToError(split("block", "ule %t, %c31"), 64);
+  Error block = RunWarpToError(split("block", "ule %t, %c31"), 64);
   CHECK(block.code == ErrorCode::kFault);
   CHECK(block.at.line == 40);
   CHECK(Contains(block.message, "divergent branch: it decides whether a block barrier is reached"));
-  Error warp = RunToError(split("warp", "ult %t, %c31"), 64);
+  Error warp = RunWarpToError(split("warp", "ult %t, %c31"), 64);
   CHECK(Contains(warp.message, "divergent branch: it decides whether a warp collective is reached"));
   CHECK(Contains(warp.message, "thread (0,0,0) has 1 where thread (31,0,0) has 0"));
 }
 
 TEST_CASE("interpret collective: a switch index is agreed upon") {
   std::vector<uint32_t> out(32);
-  CHECK(RunInto(out, Kernel(R"(  br ^branch
+  CHECK(RunInto(out, WarpKernel(R"(  br ^branch
 ^branch warp:
   %i = agree_index %one
   switch %i, ^a, ^b, ^c
@@ -345,7 +345,7 @@ TEST_CASE("interpret collective: a switch index is agreed upon") {
 ^c lane:
   ret
 )",
-                            "split")));
+                                "split")));
   CHECK(out == std::vector<uint32_t>(32, 8));
 }
 

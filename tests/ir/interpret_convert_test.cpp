@@ -7,12 +7,6 @@ namespace ptx2cpu::ir::interpret_test {
 
 namespace {
 
-constexpr Type kI8 = Type::kI8, kI16 = Type::kI16, kI32 = Type::kI32, kI64 = Type::kI64;
-constexpr Type kF16 = Type::kF16, kBF16 = Type::kBF16, kF32Type = Type::kF32, kF64Type = Type::kF64;
-constexpr Rounding kRn = Rounding::kNearestEven, kRz = Rounding::kTowardZero, kRm = Rounding::kDown,
-                   kRp = Rounding::kUp;
-constexpr uint64_t kNan32 = 0x7FFFFFFF, kInf = 0x7F800000;
-
 uint64_t Convert(Opcode op, Type to, Type from, uint64_t bits, Attrs attrs = {}) {
   return EvaluateFrom(op, to, from, {{from, bits}}, attrs);
 }

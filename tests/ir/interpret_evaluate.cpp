@@ -3,7 +3,7 @@
 namespace ptx2cpu::ir::interpret_test {
 namespace {
 
-Module ParseOrFail(const std::string& text) {
+Module ParseLaidOut(const std::string& text) {
   Result<Module> module = Parse("module \"test.ptx\" ptx 8.0 sm 90\n" + text, "test.ir");
   if (!module) FAIL(module.error().Render());
   Module result = std::move(*module);
@@ -53,7 +53,7 @@ std::vector<Bits2> EvaluateAll(Opcode op, Type type, Type from, const std::vecto
   return out;
 }
 
-Program::Program(const std::string& text, Law law) : module(ParseOrFail(text)), storage(module) {
+Program::Program(const std::string& text, Law law) : module(ParseLaidOut(text)), storage(module) {
   Status legal = Verify(module);
   if (law == Law::kKept && !legal) FAIL(legal.error().Render());
 }

@@ -14,6 +14,14 @@
 
 namespace ptx2cpu::ir::interpret_test {
 
+inline constexpr Type kI8 = Type::kI8, kI16 = Type::kI16, kI32 = Type::kI32, kI64 = Type::kI64,
+                      kI128 = Type::kI128, kF16 = Type::kF16, kBF16 = Type::kBF16, kF32Type = Type::kF32,
+                      kF64Type = Type::kF64;
+inline constexpr Rounding kRn = Rounding::kNearestEven, kRz = Rounding::kTowardZero, kRm = Rounding::kDown,
+                          kRp = Rounding::kUp;
+inline constexpr uint64_t kInf = 0x7F800000, kMinusInf = 0xFF800000, kNan32 = 0x7FFFFFFF,
+                          kMinusZero = 0x80000000;  // f32
+
 struct Typed {
   Type type;
   uint64_t low;

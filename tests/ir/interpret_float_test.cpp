@@ -7,10 +7,6 @@ namespace ptx2cpu::ir::interpret_test {
 
 namespace {
 
-constexpr Type kF16 = Type::kF16, kBF16 = Type::kBF16, kF32Type = Type::kF32, kF64Type = Type::kF64;
-constexpr Rounding kRn = Rounding::kNearestEven, kRz = Rounding::kTowardZero, kRm = Rounding::kDown,
-                   kRp = Rounding::kUp;
-constexpr uint64_t kInf = 0x7F800000, kMinusInf = 0xFF800000, kNan32 = 0x7FFFFFFF, kMinusZero = 0x80000000;
 constexpr uint64_t kSmallest = 1, kSmallestNormal = 0x00800000;  // f32
 
 uint64_t Op(Opcode op, uint64_t a, uint64_t b, Attrs attrs = {}) {

@@ -5,8 +5,6 @@ namespace ptx2cpu::ir::interpret_test {
 
 namespace {
 
-constexpr Type kI8 = Type::kI8, kI16 = Type::kI16, kI32 = Type::kI32, kI64 = Type::kI64, kI128 = Type::kI128;
-
 uint64_t Op32(Opcode op, uint64_t a, uint64_t b, Attrs attrs = {}) {
   return Evaluate(op, kI32, {{kI32, a}, {kI32, b}}, attrs);
 }

@@ -9,7 +9,7 @@
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::ir;
-using test::ParseOrFail;
+using namespace ptx2cpu::test;
 
 namespace {
 

@@ -44,7 +44,7 @@ function(ptx2cpu_unite target)
   endif()
   set(script ${PROJECT_SOURCE_DIR}/tools/cmake/unity_groups.awk)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
-  execute_process(COMMAND awk -v most=20 -f ${script} ${ARGN}
+  execute_process(COMMAND awk -v most=30 -f ${script} ${ARGN}
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "[^\n]+" groups "${groups}")
   foreach(line IN LISTS groups)
@@ -56,7 +56,8 @@ function(ptx2cpu_unite target)
 endfunction()
 
 # ptx2cpu_wrap(TARGET SOURCES), with PTX2CPU_UNITE: in the list SOURCES of a united test, replaces those that nothing outside refers to
-# by files that include a dozen of them, each in a namespace of its own: names may be alike then. Headers come first, at the top level.
+# by files that include some of them, each in a namespace of its own: names may be alike then. Headers come first, at the top level. Such
+# a file is no part of a larger one: the last ones are compiled side by side.
 function(ptx2cpu_wrap target list)
   if(NOT PTX2CPU_UNITE OR NOT target IN_LIST ptx2cpu_united)
     return()
@@ -75,7 +76,7 @@ function(ptx2cpu_wrap target list)
       set(headers_${number})
       set(wrapped_${number} "")
     endif()
-    math(EXPR size "(${size} + 1) % 12")
+    math(EXPR size "(${size} + 1) % 18")
     file(STRINGS ${source} includes REGEX "^#include .*[^f][>\"]$")
     list(APPEND headers_${number} ${includes})
     get_filename_component(name ${source} NAME_WE)
@@ -90,6 +91,7 @@ function(ptx2cpu_wrap target list)
     set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_wrapped_${n}.cpp)
     file(CONFIGURE OUTPUT ${file} CONTENT "${headers}\n${wrapped_${n}}" @ONLY)
     list(APPEND rest ${file})
+    set_source_files_properties(${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
   set(${list} ${rest} PARENT_SCOPE)
 endfunction()

@@ -1,32 +1,54 @@
 # awk -v most=N -f unity_groups.awk SOURCE...: puts sources into groups of at most N that can be compiled as one file. Prints
 # "GROUP SOURCE" lines. Names of a source's own (those of its unnamed namespaces, its constants, aliases and macros) must not be words of
 # another source in its group, and all sources of a group must have the same using-directives.
-FNR == 1 { own = 0; raw = 0; files[++count] = FILENAME; here = FILENAME }
+FNR == 1 { DeclareMacros(); own = 0; raw = 0; continues = 0; files[++count] = FILENAME; here = FILENAME }
 # Raw strings are text, often that of a kernel.
 raw { if ($0 !~ /\)"/) next; raw = 0 }
 /R"\(/ && $0 !~ /R"\(.*\)"/ { raw = 1 }
-/^namespace \{/ { own = 1 }
-/^}  \/\/ namespace$/ { own = 0 }
+/^namespace \{/ { own = FNR }
+# One of a single line ends without a comment.
+/^}  \/\/ namespace$/ || /^}$/ && own == FNR - 2 { own = 0 }
 {
   line = $0
   sub(/\/\/.*/, "", line)
   if (line ~ /^using namespace /) { directives[here] = directives[here] line; next }
-  if (line ~ /^#define /) Declare($2, line)
+  # A table undefines the macros that are defined right before it.
+  if (line ~ /^#include .*[.]def"/) macros = 0
+  else if (line !~ /^#define / && !continues) DeclareMacros()
+  continues = line ~ /\\$/
+  if (line ~ /^#define /) { macro[++macros] = $2; macro_line[macros] = line }
   else if (line ~ /^using [A-Za-z0-9_:]*::[A-Za-z0-9_]+;/) { name = line; gsub(/^.*::|;.*$/, "", name); Declare(name, line) }
   else if (line ~ /^(using|namespace) [A-Za-z0-9_]+ =/) Declare($2, line)
-  else if (line ~ /^(constexpr|const|static|thread_local) / || own && line ~ /^[A-Za-z_]/ && line !~ /^(namespace|static_assert|TEST_CASE)/) DeclareFirst(line)
+  else if (line ~ /^(constexpr|static|thread_local) / || line ~ /^const [^(]*(=|;|\{)/ || own && line ~ /^[A-Za-z_]/ && line !~ /^(namespace|static_assert|TEST_CASE)/) DeclareFirst(line)
   # Words, but not of another scope.
   gsub(/(::|\.|->)[A-Za-z_][A-Za-z0-9_]*/, " ", line)
   parts = split(line, word, /[^A-Za-z0-9_]+/)
   for (i = 1; i <= parts; ++i) words[here, word[i]] = 1
 }
+# Sources that meet most others come first, each into the smallest group that it fits (Welsh and Powell 1967).
 END {
-  for (i = 1; i <= count; ++i) {
-    for (g = 1; g <= groups; ++g) if (Fits(files[i], g)) break
-    if (g > groups) groups = g
-    member[g, ++size[g]] = files[i]
+  DeclareMacros()
+  for (i = 1; i <= count; ++i)
+    for (k = 1; k < i; ++k)
+      if (directives[files[i]] != directives[files[k]] || Meet(files[i], files[k]) || Meet(files[k], files[i])) {
+        apart[i, k] = apart[k, i] = 1
+        ++others[i]
+        ++others[k]
+      }
+  groups = int((count + most - 1) / most)
+  for (n = 1; n <= count; ++n) {
+    i = 0
+    for (k = 1; k <= count; ++k) if (!(k in group) && (i == 0 || others[k] > others[i])) i = k
+    g = 0
+    for (k = 1; k <= groups; ++k) if (Fits(i, k) && (g == 0 || size[k] < size[g])) g = k
+    if (g == 0) g = ++groups
+    group[i] = g
+    member[g, ++size[g]] = i
     print g, files[i]
   }
+}
+function DeclareMacros() {
+  for (; macros > 0; --macros) Declare(macro[macros], macro_line[macros])
 }
 # The name before the first of ( = [ { ; is what a line declares.
 function DeclareFirst(text,   name) {
@@ -42,18 +64,17 @@ function Declare(name, text) {
   owned[here] = owned[here] " " name
   text_of[here, name] = text
 }
-function Fits(file, g,   k) {
+function Fits(i, g,   n) {
   if (size[g] >= most) return 0
-  for (k = 1; k <= size[g]; ++k)
-    if (directives[file] != directives[member[g, k]] || Meet(file, member[g, k]) || Meet(member[g, k], file)) return 0
+  for (n = 1; n <= size[g]; ++n) if ((i, member[g, n]) in apart) return 0
   return 1
 }
-# Whether a name of `a` is a word of `b`. Both may have the same alias; what a using-declaration names may be a word of `b` unless `b`
-# declares it otherwise.
+# Whether a name of `a` is a word of `b`. Both may have the same alias; what a using-declaration or an alias of a namespace
+# names may be a word of `b` unless `b` declares it otherwise.
 function Meet(a, b,   n, i, name) {
   n = split(owned[a], name, " ")
   for (i = 1; i <= n; ++i)
-    if ((b, name[i]) in words && !((b, name[i]) in text_of ? text_of[a, name[i]] ~ /^using .*::|^namespace .*=/ && text_of[a, name[i]] == text_of[b, name[i]] : text_of[a, name[i]] ~ /^using .*::/))
+    if ((b, name[i]) in words && !((b, name[i]) in text_of ? text_of[a, name[i]] ~ /^using .*::|^namespace .*=/ && text_of[a, name[i]] == text_of[b, name[i]] : text_of[a, name[i]] ~ /^using .*::|^namespace .*=/))
       return 1
   return 0
 }
