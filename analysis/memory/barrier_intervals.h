@@ -48,8 +48,7 @@ class BarrierIntervals {
   // Not after Remove.
   const std::vector<uint32_t>& effects_around(uint32_t stretch) const { return around_[around_of_[stretch]]; }
 
-  // Is the order of everything before the barrier and everything after it, by different threads, of no
-  // concern?
+  // Whether the order of what different threads do before the barrier and after it does not matter.
   bool Redundant(uint32_t barrier) const;
   // Joins the stretches and the intervals on both sides: the others stay as they are.
   void Remove(uint32_t barrier);

@@ -50,9 +50,9 @@ class MemoryEffects {
   static constexpr uint32_t kNone = ~0u;
   uint32_t IndexOf(ir::InstId inst) const { return index_[inst.index]; }
 
-  // Does the order of the two matter, when two different threads run them?
+  // Whether the order of the two matters, when two different threads run them.
   bool Conflict(uint32_t a, uint32_t b) const;
-  // Can the bytes of two effects of different threads overlap?
+  // Whether the bytes of two effects of different threads may overlap.
   bool MayMeet(const MemoryEffect& a, const MemoryEffect& b) const;
   // The same for one thread, with all values that the addresses are made of unchanged between the two.
   bool MayMeetOwn(const MemoryEffect& a, const MemoryEffect& b) const;

@@ -81,7 +81,7 @@ class AddressForms {
   AddressDifference BetweenThreads(const Polynomial& a, const Polynomial& b) const;
   // Addresses of one thread where every value both are made of is the same for both.
   AddressDifference SameThread(const Polynomial& a, const Polynomial& b) const;
-  // Can bytes [0, first_bytes) at A and [0, second_bytes) at B overlap for two different threads?
+  // Whether bytes [0, first_bytes) at A and [0, second_bytes) at B may overlap for two different threads.
   bool MayOverlap(const AddressDifference& difference, int64_t first_bytes, int64_t second_bytes) const;
 
  private:

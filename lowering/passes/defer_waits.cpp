@@ -192,7 +192,7 @@ class WaitDeferrer {
     return copied ? originals_[value.index] : value;
   }
 
-  // Does any thread of the level wait? The answer is in `decide`, or before it.
+  // Whether any thread of the level waits: computed in `decide`, or before it.
   ValueId Ask(BlockId ask, BlockId decide, ValueId pending, Level level, ir::Position at) {
     ir::Builder b{f_, ask, at};
     if (level == Level::kBlock) {

@@ -1,9 +1,12 @@
 #include <algorithm>
 
+#include "analysis/values/definitions.h"
 #include "lowering/passes/specialise_distances.h"
 
 namespace ptx2cpu::lowering {
 
+using analysis::DefinitionOf;
+using analysis::NumberOf;
 using ir::Opcode;
 using ir::ValueId;
 
@@ -11,17 +14,6 @@ namespace {
 
 constexpr int kMaxDepth = 24;
 constexpr uint32_t kLowBits = 31;
-
-const ir::Inst* DefOf(const ir::Function& f, ValueId value) {
-  const ir::InstId def = f.at_value(value).def;
-  return def.valid() ? &f.at_inst(def) : nullptr;
-}
-
-std::optional<uint64_t> NumberOf(const ir::Function& f, ValueId value) {
-  const ir::Inst* def = DefOf(f, value);
-  if (def == nullptr || def->op != Opcode::kConst) return std::nullopt;
-  return def->attrs.bits;
-}
 
 bool IsLinearInLowBits(Opcode op) {
   return op == Opcode::kAdd || op == Opcode::kSub || op == Opcode::kMul || op == Opcode::kXor ||
@@ -60,7 +52,7 @@ bool DistanceFinder::IsStored(uint32_t slot) const {
 
 // The same in all threads, and available before they run the region.
 bool DistanceFinder::IsOfBlock(ValueId value, int depth) const {
-  const ir::Inst* def = DefOf(f_, value);
+  const ir::Inst* def = DefinitionOf(f_, value);
   if (f_.at_block(f_.at_value(value).block).level != ir::Level::kLane) return true;
   if (def == nullptr || depth == 0) return false;
   if (def->op == Opcode::kSpecialRegister)
@@ -76,7 +68,7 @@ bool DistanceFinder::IsOfBlock(ValueId value, int depth) const {
 // The thread's number and what all threads know: no element of memory.
 bool DistanceFinder::CountsThreads(ValueId value, int depth) const {
   if (IsOfBlock(value, kMaxDepth)) return true;
-  const ir::Inst* def = DefOf(f_, value);
+  const ir::Inst* def = DefinitionOf(f_, value);
   if (depth == 0) return false;
   if (def == nullptr) return ParameterCountsThreads(f_.at_value(value), depth);
   if (def->op == Opcode::kSpecialRegister) {
@@ -101,16 +93,16 @@ bool DistanceFinder::ParameterCountsThreads(const ir::Value& param, int depth) c
 
 std::optional<uint64_t> DistanceFinder::OffsetOfParameter(const ir::Inst& load) const {
   if (load.op != Opcode::kLoad || load.attrs.space != ir::Space::kParam) return std::nullopt;
-  const ir::Inst* address = DefOf(f_, load.operands[0]);
+  const ir::Inst* address = DefinitionOf(f_, load.operands[0]);
   if (address->op == Opcode::kParamBase) return 0;
   if (address->op != Opcode::kAdd) return std::nullopt;
-  const ir::Inst* base = DefOf(f_, address->operands[0]);
+  const ir::Inst* base = DefinitionOf(f_, address->operands[0]);
   return base != nullptr && base->op == Opcode::kParamBase ? NumberOf(f_, address->operands[1])
                                                            : std::nullopt;
 }
 
 bool DistanceFinder::IsSame(ValueId a, ValueId b) const {
-  const ir::Inst *x = DefOf(f_, a), *y = DefOf(f_, b);
+  const ir::Inst *x = DefinitionOf(f_, a), *y = DefinitionOf(f_, b);
   if (a == b) return true;
   if (x == nullptr || y == nullptr || x->op != y->op || x->type != y->type) return false;
   if (x->op == Opcode::kSlotLoad) return x->attrs.index == y->attrs.index;
@@ -122,7 +114,7 @@ bool DistanceFinder::IsSame(ValueId a, ValueId b) const {
 // Without numbers that are added to it, or by which its bits change.
 ValueId DistanceFinder::RootOf(ValueId value) const {
   for (int depth = 0; depth < kMaxDepth; ++depth) {
-    const ir::Inst* def = DefOf(f_, value);
+    const ir::Inst* def = DefinitionOf(f_, value);
     if (def == nullptr || !IsLinearInLowBits(def->op) || def->type != ir::Type::kI32) return value;
     if (def->op == Opcode::kMul || def->op == Opcode::kAnd || def->op == Opcode::kOr) return value;
     if (NumberOf(f_, def->operands[1])) {
@@ -139,7 +131,7 @@ ValueId DistanceFinder::RootOf(ValueId value) const {
 // Of a value with this root, where the root's low bits are known.
 uint32_t DistanceFinder::LowBits(ValueId value, ValueId root, uint32_t of_root) const {
   if (value == root) return of_root;
-  const ir::Inst& def = *DefOf(f_, value);
+  const ir::Inst& def = *DefinitionOf(f_, value);
   const auto number = NumberOf(f_, def.operands[1]);
   const uint64_t a = number ? LowBits(def.operands[0], root, of_root) : *NumberOf(f_, def.operands[0]);
   const uint64_t b = number ? *number : LowBits(def.operands[1], root, of_root);
@@ -152,7 +144,7 @@ std::optional<size_t> DistanceFinder::PlaceIn(const ir::Inst& inst) const {
   if ((!is_symmetric && !divides) || inst.type != ir::Type::kI32) return std::nullopt;
   for (size_t place = 0; place < (is_symmetric ? 2 : 1); ++place) {
     const ValueId m = inst.operands[1 - place];
-    const ir::Inst* root = DefOf(f_, RootOf(m));
+    const ir::Inst* root = DefinitionOf(f_, RootOf(m));
     const bool is_number = root != nullptr && root->op == Opcode::kConst;
     if (!is_number && IsOfBlock(m, kMaxDepth) && !IsOfBlock(inst.operands[place], kMaxDepth) &&
         CountsThreads(inst.operands[place], kMaxDepth))
@@ -164,7 +156,7 @@ std::optional<size_t> DistanceFinder::PlaceIn(const ir::Inst& inst) const {
 void DistanceFinder::FromAddress(ValueId value, int depth) {
   if (depth == 0 || visited_[value.index]) return;
   visited_[value.index] = true;
-  const ir::Inst* def = DefOf(f_, value);
+  const ir::Inst* def = DefinitionOf(f_, value);
   if (def == nullptr || f_.at_block(def->block).level != ir::Level::kLane) return;
   if (ir::Info(def->op).effect != ir::Effect::kPure) return;
   if (PlaceIn(*def)) found_.push_back(f_.at_value(value).def);

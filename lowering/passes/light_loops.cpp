@@ -155,7 +155,7 @@ void PutBarrier(ir::Function& f, BlockId block) {
 
 namespace {
 
-// Does the block yield in a loop without a boundary?
+// Whether the block yields in a loop without a boundary.
 bool ThreadsWaitApart(const ir::Function& f) {
   const std::vector<std::vector<BlockId>> predecessors = ir::Predecessors(f);
   return std::ranges::any_of(ir::ReversePostOrder(f), [&](BlockId waits) {

@@ -103,15 +103,15 @@ class BlockClock {
   void KeepAll() { keeps_all_ = true; }
   uint32_t time() const { return launch_->time; }
   ThreadGroup GroupOf(uint32_t first, uint32_t last) const;
-  // Accesses by any thread of a block at this epoch and time: is it sure that they are ordered before what
-  // each thread of the group does now; that they are not for any, unless it is its own?
+  // Accesses by any thread of a block at this epoch and time: whether all are ordered before what each thread
+  // of the group does now; whether none is, except a thread's own.
   bool IsOrderedForAll(uint32_t block, uint32_t epoch, uint32_t time, const ThreadGroup& group) const {
     return block == block_ ? epoch < group.least_known : IsBlockKnown(block, time);
   }
   bool IsOrderedForNone(uint32_t block, uint32_t epoch, uint32_t time, const ThreadGroup& group) const {
     return block == block_ ? epoch >= group.epoch && time >= most_known_ : !IsBlockKnown(block, time);
   }
-  // Is the access of the stamp ordered before what the thread does now?
+  // Whether the access of the stamp is ordered before what the thread does now.
   bool IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const {
     if (stamp.is_copy != 0) return IsCopyOrdered(stamp, thread);
     if (stamp.block != block_) return IsBlockKnown(stamp.block, stamp.time);
@@ -123,8 +123,8 @@ class BlockClock {
     if (same_warp && stamp.time < me.lanes[stamp.thread % kLanes]) return true;
     return me.more != nullptr && stamp.time < (*me.more)[stamp.thread];
   }
-  // Has a fence between the views of memory come after the access, by a thread of the warp that made it or of
-  // this thread's?
+  // Whether a fence between the views of memory came after the access, by a thread of the warp that made it
+  // or of this thread's.
   bool IsFenced(const Stamp& stamp, uint32_t thread) const;
 
   // Barriers of the whole block.

@@ -13,8 +13,8 @@ bool IsValid(uint32_t id, uint32_t count, bool arrives) {
 }
 }  // namespace
 
-// May the warp be counted? Its live lanes wait at one barrier with one count. Faults when what a lane passes
-// is illegal.
+// Whether the warp is counted: its live lanes wait at one barrier with one count. Faults when what a lane
+// passes is illegal.
 bool BlockScheduler::MayArrive(uint32_t w) {
   const Warp& warp = warps_[w];
   const uint32_t first_thread = w * PTX2CPU_WARP_SIZE, first = first_thread + FirstLane(warp.live);

@@ -50,7 +50,7 @@ class BlockScheduler {
   void Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block, std::optional<uint64_t> order = {});
   // Continues from where the last call returned.
   Verdict Run();
-  // Did the last Run do more than let threads spin?
+  // Whether the last Run did more than let threads spin.
   bool progressed() const { return progressed_; }
   const SchedulerFault& fault() const { return fault_; }
   // Where a jump has left Run: the lanes of the step that ran, without those that have exited in it.

@@ -12,7 +12,7 @@ constexpr size_t kMaxLanes = 32;  // of work that only computes
 constexpr size_t kMaxWaitingLanes = 1024;
 constexpr uint32_t kNone = ~0u;
 
-// May the work wait for something other than a worker's time?
+// Whether the work may wait for something other than a worker's time.
 struct Waits {
   template <OneOf<HostWork, PollWork, LaunchWaitWork, ConditionalWork, WaitWork, GateWork> T>
   bool operator()(const T&) const {

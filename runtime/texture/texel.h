@@ -28,7 +28,7 @@ inline ptx2cpu_texture WithSampler(const ptx2cpu_texture& t, uint64_t sampler) {
   return other;
 }
 
-// Does the texture return floats, which may be filtered?
+// Whether the texture returns floats, which may be filtered.
 inline bool GivesFloats(const ptx2cpu_texture& t) {
   return IsFloatChannel(t.image.channel) || (t.as_float != 0 && t.image.channel <= PTX2CPU_CHANNEL_S16);
 }

@@ -18,7 +18,7 @@ std::vector<std::filesystem::path> VectorFiles();
 
 // The tier to force: lanes for a kernel that warps which suspend do not run.
 lowering::Tier TierFor(const lowering::PtxModule& ptx, const std::string& kernel, lowering::Tier wanted);
-// Does any kernel of the file hold a barrier or a warp operation?
+// Whether any kernel of the file has a barrier or a warp operation.
 bool LetsThreadsWait(const std::filesystem::path& path);
 
 // Differences of one run from expectations and the GPU record; empty when all is well or nothing is recorded.

@@ -138,7 +138,7 @@ void Change(Random& random, Parts& parts) {
   }
 }
 
-// Does the table take it? Cheaper than a translation.
+// Whether the table accepts it, which is cheaper than a translation.
 bool Matches(const Program& program) {
   const auto module = ptx::Parse(HeadFor("sm_90") + KernelOf(program, "k"), "one.ptx");
   return module && ptx::CheckInstructions(*module);

@@ -21,7 +21,7 @@ std::string KernelOf(const Program& program, const std::string& name);
 // those in an operand, a modifier or the number of operands.
 std::vector<Program> MakePrograms(uint64_t seed, size_t count);
 
-// Does this project take the program: does it parse, and is its kernel translated?
+// Whether this project accepts the program: it parses, and its kernel is translated.
 struct Verdict {
   bool accepted = false;
   bool unsupported = false;  // refused as legal PTX that is not translated

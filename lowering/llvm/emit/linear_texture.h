@@ -8,7 +8,7 @@ namespace ptx2cpu::lowering {
 
 class LinearTexture {
  public:
-  // May an instruction with this `fetch` word (runtime/abi/texture.h) read linear memory?
+  // Whether an instruction with this `fetch` word (runtime/abi/texture.h) may read linear memory.
   static bool MayRead(uint32_t fetch);
 
   LinearTexture(FunctionEmitter& e, llvm::Value* handle);

@@ -16,9 +16,9 @@ inline constexpr uint32_t kBulkAlign = 16;
 void FaultUnlessBulk(Site& s, std::initializer_list<llvm::Value*> addresses,
                      std::initializer_list<llvm::Value*> sizes, uint64_t align);
 
-// Does a generic address lie in the block's shared window?
+// Whether a generic address lies in the block's shared window.
 llvm::Value* InShared(Site& s, llvm::Value* address);
-// Or in that of another block of the cluster?
+// The same for the window of another block of the cluster.
 llvm::Value* InCluster(Site& s, llvm::Value* address);
 
 // In front of an access, which is a fault unless an operand is aligned so.

@@ -7,11 +7,6 @@ namespace ptx2cpu::lowering {
 using ir::Opcode;
 using ir::ValueId;
 
-const ir::Inst* DefinitionOf(const ir::Function& f, ValueId id) {
-  const ir::InstId def = f.at_value(id).def;
-  return def.valid() ? &f.at_inst(def) : nullptr;
-}
-
 namespace {
 
 std::optional<int64_t> ConstantOf(const ir::Function& f, ValueId id) {

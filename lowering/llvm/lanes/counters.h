@@ -4,13 +4,13 @@
 #include <optional>
 #include <vector>
 
-#include "ir/function.h"
+#include "analysis/values/definitions.h"
 
 namespace ptx2cpu::lowering {
 
-constexpr int kDepth = 10, kDepthOfBlock = 18;  // definitions that lie between an address and its counter
+using analysis::DefinitionOf;
 
-const ir::Inst* DefinitionOf(const ir::Function& f, ir::ValueId id);  // null: a parameter of a block
+constexpr int kDepth = 10, kDepthOfBlock = 18;  // definitions that lie between an address and its counter
 
 // A counter in a sum: a slot of the block or the parameter of a loop, and how often it is in it. Widening and
 // wrapping around are ignored: where that matters, other memory is prefetched.

@@ -41,7 +41,7 @@ bool NumbersLanes(ir::Special special) {
          special == kLaneMaskLe || special == kLaneMaskGt || special == kLaneMaskGe;
 }
 
-// Was the value, or what it was computed from here, loaded?
+// Whether the value, or what it was computed from here, was loaded.
 constexpr int kDepth = 10;
 bool ComesFromMemory(const ir::Function& f, ValueId value, int depth) {
   const ir::InstId def = f.at_value(value).def;

@@ -68,7 +68,7 @@ void Writer::Shuffle(const Collective& collective, const std::string& mask, uint
   const std::string c_operand = (word >> 20) % 3 == 0 ? Compute("mov.u32", c) : fmt::format("{}", c);
   const std::string d = Reg(), p = Predicate();
   Line("{}{} {}|{}, %h, {}, {}, {}", guard, collective.text, d, p, b, c_operand, mask);
-  // Does the lane that gives belong to the mask?
+  // Whether the lane that gives belongs to the mask.
   const std::string minimum = Compute("and.b32", "%lane", segment);
   const std::string b5 = Compute("and.b32", b, 31);
   std::string source;

@@ -58,7 +58,7 @@ bool NothingBefore(StreamObject& stream) {
          stream.context().streams().Idle();
 }
 
-// Does the caller wait until the copy is done?
+// Whether the caller waits until the copy is done.
 bool Waits(const CopyPlan& plan, CopyMode mode) {
   const bool on_host = OnHost(plan.from) || OnHost(plan.to);
   switch (mode) {

@@ -24,7 +24,7 @@ class ExportServer {
   // Serves a copy of the descriptor until Remove. False: the system has no socket or thread.
   bool Add(int file, ExportedName& name);
   void Remove(const ExportedName& name);
-  // Is it served by this process?
+  // Whether this process serves it.
   bool Own(const ExportedName& name);
   // The file from the process that serves it; nothing: it has ended, or no longer serves it.
   static Descriptor Fetch(const ExportedName& name);

@@ -115,7 +115,7 @@ const std::vector<CUgraphNode>& GraphCapture::Dependencies(StreamObject& stream,
   return branch.handles;
 }
 
-// Does another stream have work that the origin does not wait for?
+// Whether another stream has work that the origin does not wait for.
 bool GraphCapture::Unjoined() const {
   std::unordered_set<const GraphNode*> joined;
   std::vector<const GraphNode*> open;

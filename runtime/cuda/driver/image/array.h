@@ -89,7 +89,7 @@ class MipmappedArray {
   std::vector<std::unique_ptr<Array>> levels_;
 };
 
-// Is it the description of an array that can be made?
+// Success if an array can be made by the description.
 cuda::CUresult CheckArray(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description);
 
 }  // namespace ptx2cpu::driver

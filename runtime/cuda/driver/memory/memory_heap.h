@@ -42,8 +42,8 @@ class MemoryHeap {
   void* Allocate(size_t bytes, size_t alignment = kAlignment);
   // With the bytes and alignment it was allocated with.
   void Free(void* memory, size_t bytes, size_t alignment = kAlignment);
-  // Is the address in memory that small allocations share, in use or not? Larger ones are not accessible when
-  // free.
+  // Whether the address is in memory that small allocations share, in use or not. Larger ones are not
+  // accessible when free.
   bool Shares(const void* address);
   // The complete pages of an allocation; of a small one those of its slab, which has others in it.
   struct Pages {

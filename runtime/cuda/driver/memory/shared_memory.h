@@ -39,7 +39,7 @@ class SharedMemory {
   // Opens what another process exported; once more where it is open. INVALID_VALUE: not a place;
   // INVALID_HANDLE: that process has ended or has freed it.
   cuda::CUresult Open(const SharedPlace& place, const void* context, cuda::CUdeviceptr* address);
-  // Is it memory that Open returned?
+  // Whether it is memory that Open returned.
   bool Opened(const Range& range) const;
   // Work that uses it must have ended. It is unmapped when it was closed as often as it was opened.
   cuda::CUresult Close(const Range& range);

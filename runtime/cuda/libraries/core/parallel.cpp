@@ -1,5 +1,6 @@
 #include "runtime/cuda/libraries/core/parallel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -9,6 +10,8 @@
 namespace ptx2cpu::libraries {
 
 namespace {
+
+constexpr int64_t kMaxHelpers = 1 << 16;
 
 class PieceJob final : public rt::Job, public std::enable_shared_from_this<PieceJob> {
  public:
@@ -26,7 +29,7 @@ class PieceJob final : public rt::Job, public std::enable_shared_from_this<Piece
       }
       return;
     }
-    rt::ThreadPool::Get().RequestHelp(*this, static_cast<unsigned>(std::min<int64_t>(count_ - 1, 1 << 16)));
+    rt::ThreadPool::Get().RequestHelp(*this, static_cast<unsigned>(std::min(count_ - 1, kMaxHelpers)));
     while (!failed_.load(std::memory_order_relaxed)) {
       const int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
       if (index >= count_) return;

@@ -1,5 +1,5 @@
 // Factors of many matrices with the same places: P A Q^T = L U, whose places are those of earlier factors.
-// Nothing is exchanged.
+// There is no pivoting: rows and columns keep the order of P and Q.
 #pragma once
 
 #include <optional>
