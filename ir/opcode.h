@@ -41,7 +41,8 @@ enum AttributeField : uint32_t {
   kTruthTable = 1024,       // 8 bits; bit 4 a + 2 b + c is the result for the bits a, b, c of the operands
   kImageMode = 2048,        // the bits of image.h; of tensor copies those of tensor.h
   kAccessForm = 1u << 24,   // the bits of runtime/abi/check.h
-  kMatrixForm = 1u << 29,   // the bits of matrix.h; of tensor cores those of runtime/abi/tensor_core.h
+  kSharedMatrices = 1u << 26,
+  kMatrixForm = 1u << 29,  // the bits of matrix.h; of tensor cores those of runtime/abi/tensor_core.h
   kIndex = kIndexOfVariable | kIndexOfFunction | kIndexOfSignature | kIndexOfSlot | kIndexOfPoint |
            kNumberOfWord | kNumberOfRegister | kTruthTable | kImageMode | kAccessForm | kMatrixForm,
 // kSpecial, kCompare, kSpace ...: the enumerations of attributes.def.
@@ -110,9 +111,24 @@ std::optional<Opcode> ParseOpcode(std::string_view mnemonic);
 std::string_view PtxName(Opcode op, uint32_t flags);
 inline bool IsTerminator(Opcode op) { return Info(op).effect == Effect::kTerminator; }
 inline bool IsCollective(Opcode op) { return Info(op).effect == Effect::kCollective; }
-// A collective that reads or writes memory.
-inline bool AccessesMemory(Opcode op) { return IsCollective(op) && (Info(op).attributes & kSpace) != 0; }
+// A collective that reads memory or, if it has no results, writes it.
+inline bool AccessesMemory(Opcode op) {
+  return IsCollective(op) && (Info(op).attributes & (kSpace | kSharedMatrices)) != 0;
+}
+// What an instruction itself does to memory; a fence has no operands and accesses nothing. For calls see what
+// they call.
+inline bool ReadsMemory(Opcode op) {
+  const OpcodeInfo& info = Info(op);
+  return info.effect == Effect::kReads || (info.effect == Effect::kMemory && !info.operands.empty()) ||
+         (AccessesMemory(op) && !info.results.empty());
+}
+inline bool WritesMemory(Opcode op) {
+  const OpcodeInfo& info = Info(op);
+  return info.effect == Effect::kWrites || (info.effect == Effect::kMemory && !info.operands.empty()) ||
+         (AccessesMemory(op) && info.results.empty());
+}
 inline bool IsBarrier(Opcode op) { return Info(op).effect == Effect::kBarrier; }
+inline bool IsCall(Opcode op) { return op == Opcode::kCall || op == Opcode::kCallIndirect; }
 inline bool IsAgreement(Opcode op) { return Info(op).lanes == Lanes::kAgree; }
 // A collective whose members are named by its last operand; else they are the lanes that have converged.
 inline bool HasMembermask(Opcode op, uint32_t flags) {

@@ -36,8 +36,6 @@ bool HasBarriers(const ir::Function& f) {
   return false;
 }
 
-bool IsCall(Opcode op) { return op == Opcode::kCall || op == Opcode::kCallIndirect; }
-
 void Unite(std::vector<uint32_t>& set, const std::vector<uint32_t>& more) {
   set.insert(set.end(), more.begin(), more.end());
 }
@@ -56,7 +54,7 @@ BarrierIntervals::BarrierIntervals(const ir::Module& module, const ir::Function&
   bool calls = false;
   for (const Stretch& stretch : stretches_) {
     for (uint32_t at = stretch.from; at < stretch.to; ++at)
-      calls |= IsCall(f.at_inst(f.at_block(stretch.block).insts[at]).op);
+      calls |= ir::IsCall(f.at_inst(f.at_block(stretch.block).insts[at]).op);
   }
   if (calls) {
     for (const ir::Function& callee : module.functions) known_ &= callee.is_kernel || !HasBarriers(callee);

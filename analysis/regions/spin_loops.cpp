@@ -1,7 +1,11 @@
 #include "analysis/regions/spin_loops.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "analysis/graph/back_edges.h"
@@ -16,17 +20,34 @@ using ir::Opcode;
 
 bool MayBeRead(const ir::Inst& inst) {
   const ir::Space space = inst.attrs.space;
-  const bool shared_memory =
-      space == ir::Space::kGlobal || space == ir::Space::kShared || space == ir::Space::kGeneric;
-  return shared_memory && (inst.attrs.flags & ir::kNonCoherent) == 0;
+  const bool constant = space == ir::Space::kConst || space == ir::Space::kParam;
+  return !constant && (inst.attrs.flags & ir::kNonCoherent) == 0;
 }
 
-// Reads that other threads' stores can change, fences and sleeps aside: weak loads count where one of those
-// is.
-bool MayWait(const ir::Inst& inst) {
-  return inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas ||
-         (inst.op == Opcode::kLoad && (inst.attrs.order != ir::MemoryOrder::kWeak || MayBeRead(inst)));
+// Copies read what they write elsewhere. No thread writes the memory of a texture.
+bool IsCopy(const ir::Inst& inst) {
+  return ir::Info(inst.op).effect == ir::Effect::kMemory && ir::ReadsMemory(inst.op) &&
+         inst.op != Opcode::kAtomic && inst.op != Opcode::kAtomicCas;
 }
+
+// Reads of memory that may have been stored to, by this thread or another one.
+bool ReadsStored(const ir::Inst& inst) {
+  const bool reads =
+      inst.op == Opcode::kLoad || (ir::AccessesMemory(inst.op) && ir::ReadsMemory(inst.op)) || IsCopy(inst);
+  return reads && MayBeRead(inst);
+}
+bool ReadsOthers(const ir::Inst& inst) { return ReadsStored(inst) && inst.attrs.space != ir::Space::kLocal; }
+
+// Gives what is meant for other threads, whatever else the loop does.
+bool ReadsInOrder(const ir::Inst& inst) {
+  if (inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas) return true;
+  if (inst.op == Opcode::kLoad) return inst.attrs.order != ir::MemoryOrder::kWeak;
+  return ir::IsCall(inst.op) && (inst.attrs.flags & ir::kVolatile) != 0;
+}
+
+// Reads that other threads' stores can change, fences and sleeps aside: weak ones count where one of those
+// is.
+bool MayWait(const ir::Inst& inst) { return ReadsInOrder(inst) || ReadsOthers(inst); }
 
 bool Pauses(const ir::Inst& inst) { return inst.op == Opcode::kFence || inst.op == Opcode::kNanosleep; }
 
@@ -42,8 +63,7 @@ class LoopsOfHeaders {
       Sums sums = sums_.back();
       for (const ir::InstId id : f.at_block({block}).insts) {
         const ir::Inst& inst = f.at_inst(id);
-        const bool is_weak = inst.op == Opcode::kLoad && inst.attrs.order == ir::MemoryOrder::kWeak;
-        if (MayWait(inst)) ++(is_weak ? sums.weak : sums.strong);
+        if (MayWait(inst)) ++(ReadsInOrder(inst) ? sums.strong : sums.weak);
         if (Pauses(inst)) ++sums.pauses;
       }
       sums_.push_back(sums);
@@ -90,7 +110,11 @@ struct Scratch {
   const std::vector<std::vector<BlockId>> predecessors;
   std::vector<uint32_t> inside, seen;  // number of the last loop that holds the block, has met the value
   uint32_t loops = 0;
+  std::unordered_map<uint32_t, ir::ValueId> local_places;  // by variable: one of its addresses
 };
+
+constexpr int kAddressDepth = 5;  // operations on top of each other
+bool ExtendsOrCuts(Opcode op) { return op == Opcode::kZext || op == Opcode::kSext || op == Opcode::kTrunc; }
 
 // One loop: its blocks from which the back edge is reached without passing its target.
 class Candidate {
@@ -124,13 +148,15 @@ class Candidate {
       if (leaves) Branch(block);
     }
     Drain();
-    if (deciders_.empty() && meets_) DecideThroughMemory();
+    if (deciders_.empty()) DecideThroughMemory();
     return deciders_.empty() ? nullptr : deciders_.back();
   }
 
   // After Decider.
   bool Probes() {
-    const auto moves = [&](const ir::Inst* read) { return FollowsTrips(read->operands[0]); };
+    const auto moves = [&](const ir::Inst* read) {
+      return !ir::IsCall(read->op) && FollowsTrips(read->operands[0]);
+    };
     return !meets_ && std::ranges::all_of(deciders_, moves);
   }
   bool by_memory() const { return through_memory_; }
@@ -171,7 +197,7 @@ class Candidate {
     if (!info.def.valid()) return TraceParam(info);
     const ir::Inst& inst = f_.at_inst(info.def);
     if (Waits(inst)) deciders_.push_back(&inst);
-    if (inst.op == Opcode::kLoad && MayBeRead(inst)) plain_.push_back(&inst);
+    if (ReadsStored(inst)) reads_.push_back(&inst);
     for (ir::ValueId operand : inst.operands) Push(operand);
   }
 
@@ -194,31 +220,82 @@ class Candidate {
     for (BlockId block : blocks_) Branch(block);
   }
 
-  // A plain load sees what the loop stores where threads meet: what was stored, and what decided whether it
-  // was, decides too.
+  // A plain read sees what the loop stores where threads meet, and what its own thread stores there: what was
+  // stored, where, and what decided whether it was, decides too.
   void DecideThroughMemory() {
-    for (size_t n = 0; n < plain_.size() && deciders_.empty(); ++n) {
-      const ir::Space space = plain_[n]->attrs.space;
-      bool stores = false;
-      for (BlockId block : blocks_) {
-        for (ir::InstId id : f_.at_block(block).insts) {
-          const ir::Inst& inst = f_.at_inst(id);
-          if (inst.op != Opcode::kStore || !MayBeOne(inst.attrs.space, space)) continue;
-          stores = true;
-          for (size_t k = 1; k < inst.operands.size(); ++k) Push(inst.operands[k]);
+    if (reads_.empty()) return;
+    FindStores();
+    for (size_t n = 0; n < reads_.size() && deciders_.empty(); ++n) {
+      const ir::Inst& read = *reads_[n];
+      const ir::Space space = read.attrs.space;
+      if (meets_ && space != ir::Space::kLocal) {
+        if (!std::exchange(traced_[static_cast<size_t>(space)], true)) {
+          for (const ir::Inst* store : stores_) {
+            if (MayBeOne(SpaceWritten(*store), space)) TraceStore(*store);
+          }
         }
-      }
-      if (stores && !std::exchange(all_branches_, true)) {
-        for (BlockId block : blocks_) Branch(block);
+      } else if (read.op == Opcode::kLoad) {
+        const auto [first, last] = stores_at_.equal_range(PlaceOf(read.operands[0]).index);
+        for (auto at = first; at != last; ++at) TraceStore(*at->second);
       }
       Drain();
     }
-    if (deciders_.empty() && scratch_.plain == PlainReads::kMayWait) deciders_ = plain_;
-    through_memory_ = true;
+    through_memory_ = meets_;
+    if (!deciders_.empty() || !meets_ || scratch_.plain != PlainReads::kMayWait) return;
+    std::ranges::copy_if(reads_, std::back_inserter(deciders_),
+                         [](const ir::Inst* read) { return ReadsOthers(*read); });
   }
 
+  void FindStores() {
+    for (BlockId block : blocks_) {
+      for (ir::InstId id : f_.at_block(block).insts) {
+        const ir::Inst& inst = f_.at_inst(id);
+        if (!ir::WritesMemory(inst.op) && !ir::IsCall(inst.op)) continue;
+        stores_.push_back(&inst);
+        if (!inst.operands.empty()) stores_at_.emplace(PlaceOf(inst.operands[0]).index, &inst);
+      }
+    }
+  }
+
+  // What a thread's own accesses of one place have in common: the address, or the local variable that it is
+  // in, by one of its symbols.
+  ir::ValueId PlaceOf(ir::ValueId address) {
+    const ir::Inst* local = FindLocal(address, kAddressDepth);
+    if (local == nullptr) return Narrow(address);
+    return scratch_.local_places.try_emplace(local->attrs.index, local->results[0]).first->second;
+  }
+  const ir::Inst* FindLocal(ir::ValueId address, int depth) const {
+    const ir::InstId def = f_.at_value(address).def;
+    if (!def.valid() || depth == 0) return nullptr;
+    const ir::Inst& inst = f_.at_inst(def);
+    if (inst.op == Opcode::kSymbol) return inst.attrs.space == ir::Space::kLocal ? &inst : nullptr;
+    if (inst.op != Opcode::kAdd && inst.op != Opcode::kSub && !ExtendsOrCuts(inst.op)) return nullptr;
+    for (ir::ValueId part : inst.operands) {
+      if (const ir::Inst* local = FindLocal(part, depth - 1)) return local;
+    }
+    return nullptr;
+  }
+
+  void TraceStore(const ir::Inst& store) {
+    for (ir::ValueId operand : store.operands) Push(operand);
+    if (ir::IsCall(store.op) && Waits(store)) deciders_.push_back(&store);
+    if (IsCopy(store) && copies_.insert(&store).second) {
+      reads_.push_back(&store);
+      if (Waits(store)) deciders_.push_back(&store);
+    }
+    if (std::exchange(all_branches_, true)) return;
+    for (BlockId block : blocks_) Branch(block);
+  }
+
+  // Copies and calls may write anywhere.
+  static ir::Space SpaceWritten(const ir::Inst& inst) {
+    return (ir::Info(inst.op).attributes & ir::kSpace) != 0 ? inst.attrs.space : ir::Space::kGeneric;
+  }
   static bool MayBeOne(ir::Space a, ir::Space b) {
-    return a == b || a == ir::Space::kGeneric || b == ir::Space::kGeneric;
+    const auto is_any = [](ir::Space space) {
+      return space == ir::Space::kGeneric || space == ir::Space::kSharedCluster;
+    };
+    return a == b || is_any(a) || is_any(b);
   }
 
   // An atomic operation that gives each thread another number: work from a queue, most often.
@@ -248,8 +325,7 @@ class Candidate {
     if (inst.op == Opcode::kAtomic) return true;
     if (inst.op == Opcode::kAtomicCas)
       return !Inside(f_.at_value(inst.operands[1]).block) || IsConstant(inst.operands[1]);
-    return inst.op == Opcode::kLoad &&
-           (inst.attrs.order != ir::MemoryOrder::kWeak || (pauses_ && MayBeRead(inst)));
+    return ReadsInOrder(inst) || (pauses_ && ReadsOthers(inst));
   }
   // Whether the value is computed from a parameter of the loop's head.
   bool FollowsTrips(ir::ValueId value) {
@@ -290,7 +366,10 @@ class Candidate {
   std::vector<ir::ValueId> work_;
   bool pauses_ = false, may_wait_ = false, yields_ = false, meets_ = false, all_branches_ = false;
   bool through_memory_ = false;
-  std::vector<const ir::Inst*> deciders_, plain_;
+  std::vector<const ir::Inst*> deciders_, reads_, stores_;
+  std::unordered_multimap<uint32_t, const ir::Inst*> stores_at_;  // by address
+  std::unordered_set<const ir::Inst*> copies_;                    // among the reads
+  std::array<bool, ir::kCountOf<ir::Space>> traced_{};            // where stores have been traced
 };
 
 }  // namespace

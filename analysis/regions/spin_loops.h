@@ -19,13 +19,15 @@ struct SpinLoop {
 enum class PlainReads : uint8_t { kDoNotWait, kMayWait };
 
 // A back edge is listed when a branch that leaves its loop, or decides what such a branch sees, depends on
-// the result of an atomic operation, a volatile or ordered load, or of any load of global or shared memory
-// when the loop holds a fence or a sleep. Retry loops are not: those whose only such read is a
-// compare-and-swap against a value read anew in the loop succeed as soon as no other thread
-// runs. Nor are loops that yield already.
-// In a loop with a barrier or collective the result may go through memory that the loop stores plainly (one
-// lane reads a flag for all). `plain` decides about loops of that kind which see only plain loads: CUDA
-// promises them nothing, but lanes that run one by one and stop at each collective do see other stores.
+// the result of an atomic operation, a volatile or ordered load, a call that may give what one of these has
+// read, or of any load or copy of global or shared memory when the loop holds a fence or a sleep. Retry loops
+// are not: those whose only such read is a compare-and-swap against a value read anew in the loop succeed as
+// soon as no other thread runs. Nor are loops that yield already.
+// The result may go through memory that the loop writes: a thread's own local memory, what it stores and
+// loads at one address, and in a loop with a barrier or collective all that the loop writes in any way (one
+// lane reads a flag for all, an atomic operation counts those that have seen one). `plain` decides about
+// loops of the last kind which see only plain loads: CUDA promises them nothing, but lanes that run one by
+// one and stop at each collective do see other stores.
 std::vector<SpinLoop> FindSpinLoops(const ir::Function& f, PlainReads plain = PlainReads::kDoNotWait);
 
 }  // namespace ptx2cpu::analysis

@@ -120,4 +120,55 @@ void CallGraph::Scan(const ir::Function& f, Node& node) {
   if (!f.is_kernel && f.entry.valid() && !node.suspends) node.suspends = !analysis::FindSpinLoops(f).empty();
 }
 
+namespace {
+
+// Reads what other threads may have stored for it. Taking the next number of a queue is no question.
+bool Asks(const ir::Function& f, const ir::Inst& inst) {
+  if (inst.op == Opcode::kAtomicCas) return true;
+  if (inst.op == Opcode::kLoad)
+    return inst.attrs.order != ir::MemoryOrder::kWeak && inst.attrs.space != ir::Space::kLocal;
+  if (inst.op != Opcode::kAtomic || (inst.attrs.flags & ir::kNoResult) != 0) return false;
+  const ir::InstId def = f.at_value(inst.operands[1]).def;
+  const bool changes = def.valid() && f.at_inst(def).op == Opcode::kConst && f.at_inst(def).attrs.bits != 0;
+  return !changes || (inst.attrs.atomic != ir::AtomicOp::kAdd && inst.attrs.atomic != ir::AtomicOp::kInc);
+}
+
+}  // namespace
+
+void FlagCallsThatAsk(ir::Module& module) {
+  const size_t count = module.functions.size();
+  const std::vector<bool> targets = ir::IndirectTargets(module);
+  std::vector<std::vector<uint32_t>> callers(count + 1);  // the last ones call indirectly
+  std::vector<bool> asks(count + 1);
+  std::vector<size_t> work;
+  const auto add = [&](size_t n) {
+    if (!asks[n]) work.push_back(n);
+    asks[n] = true;
+  };
+  const auto called_by = [&](const ir::Inst& call) {
+    return call.op == Opcode::kCall ? size_t{call.attrs.index} : count;
+  };
+  for (uint32_t n = 0; n < count; ++n) {
+    const ir::Function& f = module.functions[n];
+    for (const ir::Inst& inst : f.insts) {
+      if (!inst.block.valid()) continue;
+      if (ir::IsCall(inst.op)) callers[called_by(inst)].push_back(n);
+      if (Asks(f, inst)) add(n);
+    }
+  }
+  while (!work.empty()) {
+    const size_t n = work.back();
+    work.pop_back();
+    for (uint32_t caller : callers[n]) add(caller);
+    if (n < count && targets[n]) add(count);
+  }
+  for (ir::Function& f : module.functions) {
+    for (uint32_t n = 0; n < f.insts.size(); ++n) {
+      const ir::Inst& inst = f.insts[n];
+      if (inst.block.valid() && ir::IsCall(inst.op) && asks[called_by(inst)])
+        f.inst({n}).attrs.flags |= ir::kVolatile;
+    }
+  }
+}
+
 }  // namespace ptx2cpu::lowering

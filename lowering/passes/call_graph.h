@@ -37,4 +37,8 @@ class CallGraph {
   std::vector<uint32_t> order_;
 };
 
+// Flags the calls that may return what other threads have stored meanwhile (kVolatile): a loop in which such
+// a call decides waits for them, though its read is in another function.
+void FlagCallsThatAsk(ir::Module& module);
+
 }  // namespace ptx2cpu::lowering

@@ -126,7 +126,8 @@ class Decision {
         meets |= ir::IsBlockBarrier(inst.op);
         const ir::Effect effect = ir::Info(inst.op).effect;
         const bool silent = effect == ir::Effect::kPure || effect == ir::Effect::kReads ||
-                            effect == ir::Effect::kTerminator || effect == ir::Effect::kCollective;
+                            effect == ir::Effect::kTerminator ||
+                            (effect == ir::Effect::kCollective && !ir::WritesMemory(inst.op));
         if (!meets && !silent && !ir::IsYield(inst.op)) return false;
       }
       if (meets) continue;

@@ -221,6 +221,7 @@ class Reached {
 
 Status InlineCalls(ir::Module& module, const PassOptions& options) {
   if (std::ranges::count(module.functions, false, &ir::Function::is_declaration) < 2) return {};
+  FlagCallsThatAsk(module);
   const CallGraph graph(module);
   const InlinePlan plan(module, graph);
   Reached reached(module);

@@ -51,7 +51,7 @@ bool IsShared(const ir::Inst& inst) {
   const ir::Space space = inst.attrs.space;
   return space != ir::Space::kLocal && space != ir::Space::kParam && space != ir::Space::kConst;
 }
-bool IsCall(const ir::Inst& inst) { return inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect; }
+bool IsCall(const ir::Inst& inst) { return ir::IsCall(inst.op); }
 bool Writes(const ir::Inst& inst) {
   const Effect effect = ir::Info(inst.op).effect;
   return IsShared(inst) && (effect == Effect::kWrites || effect == Effect::kMemory);

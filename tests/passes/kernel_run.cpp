@@ -16,8 +16,7 @@ ir::Module ParseModule(const std::string& text) {
 
 uint32_t Threads(const ir::Function& kernel, uint32_t threads) {
   for (const ir::Inst& inst : kernel.insts) {
-    const bool is_matrix = inst.op == ir::Opcode::kMatrixLoad || inst.op == ir::Opcode::kMatrixStore;
-    if (inst.block.valid() && is_matrix) return (threads + 31) / 32 * 32;
+    if (inst.block.valid() && ir::AccessesMemory(inst.op)) return (threads + 31) / 32 * 32;
   }
   return threads;
 }
