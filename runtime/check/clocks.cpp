@@ -50,6 +50,7 @@ void BlockClock::NeedState() {
   has_state_ = true;
   state_.clear();
   state_.resize(threads_);
+  has_learnt_.assign((threads_ + kLanes - 1) / kLanes, false);
   for (auto& turns : counted_) turns = {};
 }
 
@@ -106,7 +107,7 @@ Knowledge BlockClock::KnowledgeOf(uint32_t thread) const {
 
 void BlockClock::Learn(uint32_t thread, const Knowledge& knowledge) {
   NeedState();
-  Thread& me = state_[thread];
+  has_learnt_[thread / kLanes] = true;
   if (knowledge.epoch > KnownEpoch(thread)) {
     if (!knows_more_) known_epochs_ = epochs_;
     knows_more_ = true;
@@ -114,8 +115,7 @@ void BlockClock::Learn(uint32_t thread, const Knowledge& knowledge) {
   }
   if (knowledge.until.empty()) return;
   most_known_ = std::max(most_known_, launch_->time);
-  if (me.more == nullptr) me.more = std::make_unique<std::vector<uint32_t>>(kThreads);
-  for (size_t i = 0; i < kThreads; ++i) (*me.more)[i] = std::max((*me.more)[i], knowledge.until[i]);
+  TakeOver(thread, knowledge);
 }
 
 // Uses of a counted barrier alternate between two records: all have left one use before any arrives at the
@@ -150,6 +150,33 @@ void BlockClock::LeaveWholeWarp(uint32_t thread) {
   most_known_ = std::max(most_known_, launch_->time);
   const uint32_t first = thread / kLanes * kLanes;
   std::copy_n(arrivals_.begin() + first, kLanes, common_.begin() + first);  // which only grow
+  if (!has_state_ || !has_learnt_[thread / kLanes]) return;
+  has_learnt_[thread / kLanes] = false;
+  const uint32_t last = std::min(first + kLanes, threads_);
+  const Knowledge all = LearntBy(first, ~0u);
+  for (uint32_t lane = first; lane < last; ++lane) TakeOver(lane, all);
+}
+
+// What members have learnt of threads of other warps, from barriers and memory.
+Knowledge BlockClock::LearntBy(uint32_t first, uint32_t members) const {
+  Knowledge all;
+  for (uint32_t lane = first; lane < std::min(first + kLanes, threads_); ++lane) {
+    if ((members >> lane % kLanes & 1) == 0) continue;
+    all.epoch = std::max(all.epoch, KnownEpoch(lane));
+    const auto& more = state_[lane].more;
+    if (more == nullptr) continue;
+    all.until.resize(kThreads);
+    for (size_t i = 0; i < kThreads; ++i) all.until[i] = std::max(all.until[i], (*more)[i]);
+  }
+  return all;
+}
+
+void BlockClock::TakeOver(uint32_t thread, const Knowledge& knowledge) {
+  if (knows_more_) known_epochs_[thread] = std::max(known_epochs_[thread], knowledge.epoch);
+  if (knowledge.until.empty()) return;
+  auto& more = state_[thread].more;
+  if (more == nullptr) more = std::make_unique<std::vector<uint32_t>>(kThreads);
+  for (size_t i = 0; i < kThreads; ++i) (*more)[i] = std::max((*more)[i], knowledge.until[i]);
 }
 
 void BlockClock::LeaveWarp(uint32_t thread, uint32_t membermask) {
@@ -165,6 +192,7 @@ void BlockClock::LeaveWarp(uint32_t thread, uint32_t membermask) {
     const Thread& other = state_[first + lane];
     for (uint32_t i = 0; i < kLanes; ++i) me.lanes[i] = std::max(me.lanes[i], other.lanes[i]);
   }
+  if (has_learnt_[thread / kLanes]) TakeOver(thread, LearntBy(first, membermask));
 }
 
 void BlockClock::Publish(uint32_t thread, uint64_t address) {

@@ -192,6 +192,9 @@ class BlockClock {
   Knowledge KnowledgeOf(uint32_t thread) const;
   void Learn(uint32_t thread, const Knowledge& knowledge);
   void Learn(uint32_t thread, uint64_t address);  // what the address has published
+  // Where lanes from `first` on meet, each knows what the others have learnt.
+  Knowledge LearntBy(uint32_t first, uint32_t members) const;
+  void TakeOver(uint32_t thread, const Knowledge& knowledge);
 
   LaunchClock* launch_ = nullptr;
   uint32_t block_ = 0, threads_ = 0;
@@ -205,6 +208,7 @@ class BlockClock {
   uint32_t most_known_ = 0;  // time until which any thread knows any other
   bool has_state_ = false, met_in_warps_ = false;
   std::vector<Thread> state_;
+  std::vector<bool> has_learnt_;    // by warp: of threads of other warps, since all of its lanes met last
   std::vector<uint32_t> arrivals_;  // at warp operations, by thread
   std::vector<uint32_t> common_;    // by thread: until when all lanes of its warp know it
   std::array<std::array<Counted, 2>, 16> counted_;
