@@ -119,6 +119,7 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
     // Another one that cannot be translated is no error of this one.
     auto several = ptx::Translate(*symbols_, names, translation);
     if (several) module = *std::move(several);
+    if (options.joined != nullptr) *options.joined = several && names.size() > 1;
   }
   watch.Lap("ir");
   if (options.pipeline.verify_each) TRY_STATUS(ir::Verify(module));

@@ -35,6 +35,7 @@ struct BuildOptions {
   // Kernels that may become one function with the one that is built, where they share most of what they call:
   // its `entries` names those that do (lowering/passes/join_kernels.cpp). Unknown names are no error.
   std::span<const std::string> together = {};
+  bool* joined = nullptr;  // set before the passes, where there are others to become one function with
 };
 
 // A parsed PTX module, or several that were linked; kernels are built from it one at a time.

@@ -82,7 +82,7 @@ bool MayWriteShared(const ir::Inst& inst) {
     case ir::Effect::kBarrier:
       return false;
     case ir::Effect::kCollective:
-      return inst.op == Opcode::kMatrixStore || inst.op == Opcode::kMatrixMultiplyShared;
+      return ir::WritesMemory(inst.op);
     case ir::Effect::kWrites:
     case ir::Effect::kMemory:
     case ir::Effect::kOpaque:

@@ -15,7 +15,8 @@ namespace ptx2cpu::analysis {
 // properties whose order is long: they may fall by more than one step. With
 //   static bool StoresWord(const ir::Inst&), MayChangeWords(const ir::Inst&)
 // slot(number of slots) is what words of shared memory are known to be: what the first kind stores, as long
-// as there is none of the second.
+// as there is none of the second. Words that the function does not store are anything; those that it stores
+// elsewhere, or later, count as what it stores: to read them is the program's fault.
 template <typename Property>
 class GreatestSolution {
  public:
@@ -35,6 +36,12 @@ class GreatestSolution {
     for (uint32_t n = 0; n < f.blocks.size(); ++n) {
       if (f.blocks[n].removed || (entered[n] && ir::BlockId{n} != f.entry)) continue;
       for (ir::ValueId param : f.blocks[n].params) of_[param.index] = Property::kWeakest;
+    }
+    if constexpr (requires(const ir::Inst& inst) { Property::StoresWord(inst); }) {
+      const auto stores = [](const ir::Inst& inst) {
+        return inst.block.valid() && Property::StoresWord(inst);
+      };
+      if (std::ranges::none_of(f.insts, stores)) slots_.back() = Property::kWeakest;
     }
   }
 

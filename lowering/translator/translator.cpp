@@ -10,6 +10,7 @@
 #include "lowering/llvm/output/describe_kernel.h"
 #include "lowering/llvm/output/jit.h"
 #include "lowering/repetition.h"
+#include "lowering/translator/attempts.h"
 
 namespace ptx2cpu::lowering {
 
@@ -107,15 +108,14 @@ class OneModule final : public TranslatedModule {
   Result<std::optional<KernelImage>> Compile(std::string_view kernel, const CodeOptions& options,
                                              const CompileControl& control) const override {
     const ThrowInternalErrors throwing;
-    if (!control.together.empty()) {
-      try {
-        auto joined = CompileWith(control.together, kernel, options, control);
-        if (joined) return joined;
-      } catch (const InternalError&) {  // where others are at fault, the kernel alone compiles
-      }
+    const Attempt first = {.beside_others = !control.together.empty() && !options.block,
+                           .code_for_warps = true};
+    return TryInTurn<std::optional<KernelImage>>(first, [&](Attempt with, Attempt& has) {
       if (control.others != nullptr) control.others->clear();
-    }
-    return CompileWith({}, kernel, options, control);
+      auto image = CompileWith(with, has, kernel, options, control);
+      if (control.stop != nullptr && *control.stop) has = {};
+      return image;
+    });
   }
 
  private:
@@ -125,12 +125,17 @@ class OneModule final : public TranslatedModule {
     return f.entries.empty() || (f.resumes == ir::Resumes::kLanes && !ir::RunsTogether(f));
   }
 
-  // With those of `together` that share its callees as one code, where they do.
-  Result<std::optional<KernelImage>> CompileWith(std::span<const std::string> together,
-                                                 std::string_view kernel, const CodeOptions& options,
+  Result<std::optional<KernelImage>> CompileWith(Attempt with, Attempt& has, std::string_view kernel,
+                                                 const CodeOptions& options,
                                                  const CompileControl& control) const {
-    auto built = TRY(Build(kernel, options, together));
-    if (built && !IsOneCode(*built)) built = TRY(Build(kernel, options, {}));
+    BuildOptions build = BuildOptionsOf(options);
+    build.pipeline.lanes_together = with.code_for_warps;
+    if (with.beside_others) build.together = control.together;
+    auto built = TRY(Build(kernel, build, options, has));
+    if (built && !IsOneCode(*built)) {
+      build.together = {};
+      built = TRY(Build(kernel, build, options, has));
+    }
     if (!built) return std::nullopt;
     const ir::Module& module = *built;
     const auto jit = TRY(Jit::Create({.optimisation = options.optimisation,
@@ -153,17 +158,26 @@ class OneModule final : public TranslatedModule {
     return Fail(std::move(image).error());
   }
 
-  Result<std::optional<ir::Module>> Build(std::string_view kernel, const CodeOptions& options,
-                                          std::span<const std::string> together) const {
-    BuildOptions build = BuildOptionsOf(options);
-    if (!options.block) build.together = together;
-    const auto& block = options.block;
+  // An error does not come from code for warps, which passes leave out where it fails; a failed CHECK may.
+  Result<std::optional<ir::Module>> Build(std::string_view kernel, BuildOptions build,
+                                          const CodeOptions& options, Attempt& has) const {
+    has.beside_others = false;
+    build.joined = &has.beside_others;
     std::optional<ir::Module> module;
-    if (block)
-      module = TRY(module_.BuildForShape(kernel, build, {block->x, block->y, block->z}));
-    else
-      module = TRY(module_.Build(kernel, build));
-    if (module) module->name = kAnyName;
+    const bool warps = std::exchange(has.code_for_warps, false);
+    const auto& block = options.block;
+    try {
+      if (block)
+        module = TRY(module_.BuildForShape(kernel, build, {block->x, block->y, block->z}));
+      else
+        module = TRY(module_.Build(kernel, build));
+    } catch (const InternalError&) {
+      has.code_for_warps = warps;
+      throw;
+    }
+    if (!module) return module;
+    module->name = kAnyName;
+    has.code_for_warps = ir::RunsTogether(module->functions[0]);
     return module;
   }
 

@@ -39,15 +39,24 @@ class Once {
       if (value_ || preparer_ == getpid()) return value_ && value_->has_value();
       preparer_ = getpid();
     }
+    const Preparing preparing{*this};
     Result<T> made = make();
     std::lock_guard lock(mutex_);
-    preparer_ = 0;
     if (made && !value_) value_.emplace(std::move(made));
-    prepared_.notify_all();
     return value_ && value_->has_value();
   }
 
  private:
+  // Those that wait continue also where `make` throws.
+  struct Preparing {
+    Once& once;
+    ~Preparing() {
+      std::lock_guard lock(once.mutex_);
+      once.preparer_ = 0;
+      once.prepared_.notify_all();
+    }
+  };
+
   std::mutex mutex_;
   std::condition_variable prepared_;
   pid_t preparer_ = 0;  // the process of the thread that prepares; 0: none does

@@ -100,6 +100,13 @@ TEST_CASE("units follow from operations", "[exponents]") {
   CHECK(Unit("  %big = const f32 0x7b800000\n  %r = fmul f32 rz %one, %big\n") == 104);
 }
 
+TEST_CASE("shared memory that nothing has written may hold subnormal numbers", "[exponents]") {
+  const std::string unwritten = "  %at = const i64 0x10\n  %r = load f32 shared %at\n";
+  CHECK(Unit(unwritten) == kAnyExponent);
+  CHECK(Least(unwritten) == kAnyExponent);
+  CHECK(Least(ThroughShared("%half")) == -24);
+}
+
 TEST_CASE("loops and shared memory carry units", "[exponents]") {
   CHECK(Unit(FloatLoop("%none", "  %m2 = ffma f32 rn %half, %half, %m {ftz}\n")) == -48);
   CHECK(Unit(FloatLoop("%tiny", "  %m2 = ffma f32 rn %half, %half, %m {ftz}\n")) == kAnyExponent);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -118,6 +119,14 @@ TEST_CASE("what fails ahead of a launch is tried again by it", "[ahead]") {
   CHECK(*once.Get([]() -> Result<int> { return 3; }) == 3);
   once.Prepare([]() -> Result<int> { return 4; });
   CHECK(*once.Get([]() -> Result<int> { return 5; }) == 3);
+}
+
+TEST_CASE("what throws ahead of a launch is made by it", "[ahead]") {
+  rt::Once<int> once;
+  CHECK_THROWS(once.Prepare([]() -> Result<int> { throw std::bad_alloc(); }));
+  alarm(20);  // instead of waiting for ever
+  CHECK(*once.Get([]() -> Result<int> { return 3; }) == 3);
+  alarm(0);
 }
 
 TEST_CASE("a child process makes what a thread of its parent prepares", "[ahead]") {
