@@ -87,6 +87,8 @@ Status SettleChecks(ir::Module& module, ir::Function& f, const PassOptions& opti
 Status ForwardStoresAcrossBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Block barriers that no other thread can observe go.
 Status RemoveRedundantBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Trips of loops read what they need before their stores, where a test shows that these do not meet it.
+Status ReadBeforeStores(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loads or stores of one thread side by side become one, where neighbouring threads' follow each other.
 Status JoinNeighbouringAccesses(ir::Module& module, ir::Function& f, const PassOptions& options);
 // What all lanes of a warp compute alike by a butterfly of shuffles is taken from one of them.

@@ -59,6 +59,8 @@ constexpr std::array kPasses = {
               "a barrier that it removes ends no region, needs no slot and requires no other tier"},
     PassEntry{"keep-early-reads", KeepEarlyReads, Phase::kSimt, For::kAll, On::kKernels,
               "after the pass before, which would compare all intervals with its barriers"},
+    PassEntry{"read-before-stores", ReadBeforeStores, Phase::kSimt, For::kAll, On::kKernels,
+              "before the next pass: no store lies between loads that it joins"},
     PassEntry{"join-neighbouring-accesses", JoinNeighbouringAccesses, Phase::kSimt, For::kAll, On::kFunctions,
               "after the passes that compare single accesses, while blocks are as long as they will be"},
     PassEntry{"broadcast-butterflies", BroadcastButterflies, Phase::kSimt, For::kAll, On::kKernels,
