@@ -230,6 +230,10 @@ class Ahead {
 
 }  // namespace
 
+bool LoopEmitter::PrefetchesLater(const ir::Inst& inst) const {
+  return Ahead(e, inst.edges[0].to, !MasksLanes(inst)).any();
+}
+
 Status LoopEmitter::PrefetchForLane(const ir::Inst& inst, LaneStep step, Value by, Value is_there) {
   Ahead ahead(e, inst.edges[0].to, !MasksLanes(inst));
   if (!ahead.any()) return {};
@@ -257,7 +261,7 @@ Status LoopEmitter::PrefetchForLane(const ir::Inst& inst, LaneStep step, Value b
 
 // The first lanes' lines, before the loop from `first` (null: 0) up to `end`, of which `step` is the first.
 Status LoopEmitter::PrefetchFirst(const ir::Inst& inst, const LaneStep& step, Value first, Value end) {
-  if (!Ahead(e, inst.edges[0].to, !MasksLanes(inst)).any()) return {};
+  if (!PrefetchesLater(inst)) return {};
   Value count = first == nullptr ? end : b.CreateSub(end, first);
   count = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, b.getInt32(kLanesAhead));
   return e.body.Loop(count, "first_lane",

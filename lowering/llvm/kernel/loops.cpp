@@ -241,6 +241,7 @@ Status LoopEmitter::LanesAsVectors(const ir::Inst& inst, const LanePlan& plan) {
 
 Status LoopEmitter::LanesOneByOne(const ir::Inst& inst, Value first, unsigned count,
                                   const std::optional<ThreadTimes>& times) {
+  if (MasksLanes(inst) && !PrefetchesLater(inst)) return LanesOfMask(inst, first, count, times);
   Value threads = e.body.Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count");
   Value rest = b.CreateSub(threads, e.step->thread);
   const bool remainder = count != kWarpSize || first != nullptr;
@@ -285,33 +286,58 @@ Status LoopEmitter::ForLanes(const ir::Inst& inst) {
   return {};
 }
 
-// A lane may have been released by what an earlier one of this very loop has stored, so accesses of
-// different lanes are not independent here; and mostly few lanes run, so that the loop goes from set bit to
-// set bit.
-Status LoopEmitter::ForEachLane(const ir::Inst& inst) {
+// From set bit to set bit: mostly few lanes run.
+Status LoopEmitter::ForSetBits(Value bits, const std::function<Status(LaneStep)>& body) {
   llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.body.NewBlock("lane"),
                    *done = e.body.NewBlock("lane_done"), *after = e.body.NewBlock("after");
-  Value live = LiveMask(e, e.step->warp);
-  b.CreateCondBr(b.CreateICmpNE(live, b.getInt32(0)), head, after);
+  b.CreateCondBr(b.CreateICmpNE(bits, b.getInt32(0)), head, after);
   b.SetInsertPoint(head);
   llvm::PHINode* rest = b.CreatePHI(b.getInt32Ty(), 2, "rest");
-  rest->addIncoming(live, before);
+  rest->addIncoming(bits, before);
   Value lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest, b.getTrue(), nullptr, "lane");
-  LaneStep lane_step{.level = Level::kLane,
-                     .width = 1,
-                     .warp = e.step->warp,
-                     .lane = lane,
-                     .thread = b.CreateAdd(e.step->thread, lane, "thread", true, true),
-                     .end = done};
-  llvm::BasicBlock* inside = b.GetInsertBlock();
-  lane_step.exit = ExitBlock(lane_step, done);
-  b.SetInsertPoint(inside);
-  TRY_STATUS(EmitRegion(e, inst.edges[0], lane_step));
+  TRY_STATUS(body({.level = Level::kLane,
+                   .width = 1,
+                   .warp = e.step->warp,
+                   .lane = lane,
+                   .thread = b.CreateAdd(e.step->thread, lane, "thread", true, true),
+                   .end = done,
+                   .exit = done}));
   b.SetInsertPoint(done);
   Value others = b.CreateAnd(rest, b.CreateSub(rest, b.getInt32(1)));
   rest->addIncoming(others, done);
   b.CreateCondBr(b.CreateICmpNE(others, b.getInt32(0)), head, after);
   b.SetInsertPoint(after);
+  return {};
+}
+
+Status LoopEmitter::LanesOfMask(const ir::Inst& inst, Value first, unsigned count,
+                                const std::optional<ThreadTimes>& times) {
+  Value live = LiveMask(e, e.step->warp);
+  if (count != kWarpSize) {
+    Value lanes = b.getInt32((1u << count) - 1);
+    live = b.CreateAnd(live, first == nullptr ? lanes : b.CreateShl(lanes, first));
+  }
+  return ForSetBits(live, [&](LaneStep lane_step) {
+    if (MayExit(inst)) {
+      llvm::BasicBlock* inside = b.GetInsertBlock();
+      lane_step.exit = ExitBlock(lane_step, lane_step.end);
+      b.SetInsertPoint(inside);
+    }
+    lane_step.times = times;
+    if (times) BeginThread(e, *times);
+    return EmitRegion(e, inst.edges[0], lane_step);
+  });
+}
+
+// A lane may have been released by what an earlier one of this very loop has stored, so accesses of
+// different lanes are not independent here.
+Status LoopEmitter::ForEachLane(const ir::Inst& inst) {
+  TRY_STATUS(ForSetBits(LiveMask(e, e.step->warp), [&](LaneStep lane_step) {
+    llvm::BasicBlock* inside = b.GetInsertBlock();
+    lane_step.exit = ExitBlock(lane_step, lane_step.end);
+    b.SetInsertPoint(inside);
+    return EmitRegion(e, inst.edges[0], lane_step);
+  }));
   ContinueWhileLive(e, b.CreateICmpNE(LiveMask(e, e.step->warp), b.getInt32(0)), e.step->end);
   e.blocks.Jump(inst.edges[1]);
   return {};

@@ -48,6 +48,7 @@ class LoopEmitter {
 
   // ahead.cpp: lines that a lane `by` after the step's updates, if it `is_there`; those of the loop's first
   // lanes; those of the lane some turns later.
+  bool PrefetchesLater(const ir::Inst& inst) const;
   Status PrefetchForLane(const ir::Inst& inst, LaneStep step, llvm::Value* by, llvm::Value* is_there);
   Status PrefetchFirst(const ir::Inst& inst, const LaneStep& step, llvm::Value* first, llvm::Value* end);
   Status PrefetchLater(const ir::Inst& inst, const LaneStep& step, const LaneLoop& loop);
@@ -55,6 +56,11 @@ class LoopEmitter {
   // Some lanes of the warp: `count` from `first` on, those of them that exist.
   Status LanesOneByOne(const ir::Inst& inst, llvm::Value* first, unsigned count,
                        const std::optional<ThreadTimes>& times);
+  // The same for those of them that have not exited and are not parked.
+  Status LanesOfMask(const ir::Inst& inst, llvm::Value* first, unsigned count,
+                     const std::optional<ThreadTimes>& times);
+  // `body` for each lane of the warp that is a bit of `bits`.
+  Status ForSetBits(llvm::Value* bits, const std::function<Status(LaneStep)>& body);
   Status LanesAsVectors(const ir::Inst& inst, const LanePlan& plan);
   // One step: its lanes that run are bits of `live`.
   Status StepOfLanes(const ir::Inst& inst, const LanePlan& plan, llvm::Value* live,
