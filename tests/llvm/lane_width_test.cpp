@@ -210,6 +210,60 @@ TEST_CASE("what updates memory lane by lane takes four registers of lanes where 
   }
 }
 
+namespace {
+
+// out[i] = a sum of `values` words of 64 bits that grow from i, over three trips of a loop.
+std::string LongKernel(int values) {
+  std::string text = kHead + R"(.visible .entry k(.param .u64 pin, .param .u64 pout)
+.reqntid 128
+{
+  .reg .pred %p; .reg .b32 %i, %k, %low; .reg .f32 %f;
+  .reg .b64 %v<100>, %t, %s, %out, %at;
+  ld.param.u64 %out, [pout];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  cvt.u64.u32 %v0, %i;
+)";
+  const auto number = [](int n) { return "%v" + std::to_string(n); };
+  for (int n = 1; n < values; ++n)
+    text += "  mad.lo.u64 " + number(n) + ", " + number(n - 1) + ", 6364136223846793005, 1442695040888963;\n";
+  text += "  mov.u32 %k, 0;\nLOOP:\n";
+  for (int n = 0; n < values; ++n) {
+    text += "  shl.b64 %t, " + number((n + 1) % values) + ", 13;\n";
+    text += "  xor.b64 " + number(n) + ", " + number(n) + ", %t;\n";
+  }
+  text += "  add.u32 %k, %k, 1;\n  setp.lt.u32 %p, %k, 3;\n  @%p bra LOOP;\n  mov.u64 %s, 0;\n";
+  for (int n = 0; n < values; ++n) text += "  add.u64 %s, %s, " + number(n) + ";\n";
+  // A float of few bits.
+  return text + R"(  shr.u64 %s, %s, 48;
+  cvt.u32.u64 %low, %s;
+  cvt.rn.f32.u32 %f, %low;
+  st.global.f32 [%out], %f;
+  ret;
+}
+)";
+}
+
+}  // namespace
+
+TEST_CASE("vectors hold as many lanes as loops keep words of 64 bits for", "[width]") {
+  struct {
+    int values;
+    uint32_t on_v4;
+  } constexpr kCases[] = {{5, 64}, {12, 16}, {25, 8}};
+  for (const auto& [values, on_v4] : kCases) {
+    INFO(values << " values");
+    const std::string text = LongKernel(values);
+    CHECK(WidthOf(text, "x86-64-v4") == on_v4);
+    const std::vector<float> expected = Run(text, Options("native", 1));
+    for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+      INFO(target);
+      CHECK(Run(text, Options(target)) == expected);
+    }
+  }
+}
+
 TEST_CASE("vectors are as short as the lines of rows that one set of a cache holds", "[width]") {
   CHECK(WidthOf(kOwnRows, "x86-64-v4") == 8);
 }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <optional>
 #include <set>
 
 #include "analysis/lanes/load_rows.h"
 #include "lowering/llvm/lanes/counters.h"
+#include "lowering/llvm/lanes/kept_bytes.h"
 #include "lowering/llvm/lanes/lane_cost.h"
 
 namespace ptx2cpu::lowering {
@@ -23,6 +23,8 @@ constexpr unsigned kMaxWidth = analysis::LaneRegionOptions::kMaxVector;
 struct RegionFacts {
   size_t words = 0, longs = 0;  // operations of floats of 32 and 64 bits
   size_t kept = 0;              // values of lanes that a loop keeps, at most
+  size_t kept_words = 0;        // the same, where most of them have 64 bits: in words
+  bool keeps_longs = false;     // they do, and do not fit where a vector of words takes one register
   size_t computed = 0;          // instructions whose results differ between lanes
   bool walks = false;           // memory outside the block is accessed side by side ...
   bool parts = false;           // ... and some memory otherwise
@@ -35,6 +37,8 @@ struct RegionFacts {
   bool divides = false;   // some lanes come to a loop, others do not
   bool in_words = false;  // lanes are bits of a word of 32
 };
+
+unsigned RegistersOf(const TargetTraits& traits) { return traits.has_avx512 || traits.is_aarch64 ? 32 : 16; }
 
 class Finder {
  public:
@@ -52,7 +56,7 @@ class Finder {
     });
     for (BlockId block : r_.blocks) FindVectors(block);
     for (BlockId block : r_.blocks) AddBlock(block);
-    for (const std::set<uint32_t>& kept : kept_) facts_.kept = std::max(facts_.kept, kept.size());
+    for (const std::set<uint32_t>& kept : kept_) AddKept(kept);
     return facts_;
   }
 
@@ -60,6 +64,16 @@ class Finder {
   bool Varies(ValueId value) const { return !ShapeIn(e_, r_, value).uniform(); }
   bool IsVector(ValueId value) const {
     return ShapeIn(e_, r_, value).varying() || vectors_.contains(value.index);
+  }
+
+  void AddKept(const std::set<uint32_t>& kept) {
+    if (kept.size() <= facts_.kept) return;
+    const auto is_long = [&](uint32_t value) { return ir::Bytes(f_.type_of(ValueId{value})) == 8; };
+    const auto longs = static_cast<size_t>(std::ranges::count_if(kept, is_long));
+    const size_t all = RegistersOf(e_.m.traits), words = kept.size() + longs;
+    const bool are_long = 2 * longs > kept.size();
+    facts_.kept = kept.size(), facts_.kept_words = are_long ? words : kept.size();
+    facts_.keeps_longs = are_long && words > all && kept.size() < 2 * all;
   }
 
   // Sequences are their first lane's value in addresses, and in what other sequences are computed from.
@@ -165,76 +179,6 @@ constexpr size_t kScratchRegisters = 4;     // for what lives shortly, and for w
 // on the stack: a fraction of the time that two streams of memory cost.
 constexpr size_t kMaxBytesOfRows = 28 * 64;
 
-unsigned RegistersOf(const TargetTraits& traits) { return traits.has_avx512 || traits.is_aarch64 ? 32 : 16; }
-
-// Bytes of each lane that a loop of one block keeps in registers: what it carries from trip to trip or reads
-// from outside, and what it computes. A load that is read once is an operand of its reader.
-class KeptBytes {
- public:
-  KeptBytes(const FunctionEmitter& e, const LaneRegion& region) : e_(e), f_(e.f), r_(region) {}
-
-  // Nothing for a loop that does other things than simple operations and accesses side by side.
-  bool is_costly() const { return is_costly_; }  // after Of: something keeps values of its own for a while
-
-  std::optional<size_t> Of(BlockId loop) {
-    const std::vector<ir::InstId>& insts = f_.at_block(loop).insts;
-    for (ValueId param : f_.at_block(loop).params) Begin(param);
-    for (size_t n = 0; n < insts.size(); ++n) {
-      for (ValueId read : ReadBy(f_.at_inst(insts[n]))) {
-        if (f_.at_value(read).block != loop) Begin(read), last_[read.index] = insts.size();
-        last_[read.index] = std::max(last_[read.index], n);
-        ++reads_[read.index];
-      }
-    }
-    size_t most = Sum();
-    bool accesses = false;
-    for (size_t n = 0; n < insts.size(); ++n) {
-      const ir::Inst& inst = f_.at_inst(insts[n]);
-      if (!ir::IsTerminator(inst.op)) {
-        const LaneForm form = FormOf(e_, r_, inst);
-        if (form != LaneForm::kVector && form != LaneForm::kUniform) return std::nullopt;
-        if (inst.op == Opcode::kStore && form == LaneForm::kUniform) return std::nullopt;
-        if (inst.op == Opcode::kSlotStore || inst.op == Opcode::kAtomic) return std::nullopt;
-        is_costly_ |= ir::Info(inst.op).cost == ir::Cost::kCostly;
-        accesses |= IsAccess(inst) && form == LaneForm::kVector;
-      }
-      std::erase_if(live_, [&](ValueId value) { return last_[value.index] <= n; });
-      for (ValueId result : inst.results) {
-        const bool is_operand = inst.op == Opcode::kLoad && inst.results.size() == 1;
-        if (!is_operand || reads_[result.index] > 1) Begin(result);
-      }
-      most = std::max(most, Sum());
-    }
-    return accesses ? std::optional(most) : std::nullopt;
-  }
-
- private:
-  static bool IsAccess(const ir::Inst& inst) { return inst.op == Opcode::kLoad || inst.op == Opcode::kStore; }
-  static std::vector<ValueId> ReadBy(const ir::Inst& inst) {
-    std::vector<ValueId> read = inst.operands;
-    for (const ir::Edge& edge : inst.edges) read.insert(read.end(), edge.args.begin(), edge.args.end());
-    return read;
-  }
-  // Sequences are their first lane's value where all lanes take part.
-  void Begin(ValueId value) {
-    const LaneShape shape = ShapeIn(e_, r_, value);
-    if (!shape.varying() || f_.type_of(value) == ir::Type::kI1) return;
-    if (std::ranges::find(live_, value) == live_.end()) live_.push_back(value);
-  }
-  size_t Sum() const {
-    size_t bytes = 0;
-    for (ValueId value : live_) bytes += static_cast<size_t>(ir::Bytes(f_.type_of(value)));
-    return bytes;
-  }
-
-  const FunctionEmitter& e_;
-  const ir::Function& f_;
-  const LaneRegion& r_;
-  std::map<uint32_t, size_t> last_, reads_;  // by value: the position of its last reader, the number of them
-  std::vector<ValueId> live_;
-  bool is_costly_ = false;
-};
-
 // Registers that a value takes: two, so that long chains of operations overlap; one where a loop's values
 // then do not fit. Where rows are known:
 // - Four where little is computed besides accesses side by side, so that rows of tiles and columns that lie
@@ -257,7 +201,7 @@ unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts, bool
   if (in_rows && fits && traits.has_avx512 && facts.walks && facts.updates) return 4;
   if (in_rows && !facts.apart && facts.kept >= 2 * all)
     return std::min(4u, kWarpSize * 4 / traits.vector_bytes);
-  return facts.kept * 2 <= all ? 2 : 1;
+  return facts.kept_words * 2 <= all ? 2 : 1;
 }
 
 // The block that a wide step is for: the region's one loop, or what loads the rows of a block (load_rows.h).
@@ -345,7 +289,7 @@ unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned ro
   if (facts.in_rows || (facts.in_rows_one && !facts.apart)) most = std::min(most, kMaxRows);
   // Parts of what the warp's own code computes come from memory: more than a loop pays for.
   if (of_warp && region.levels.size() == 1) return kWarpSize;
-  const unsigned bytes = facts.longs > facts.words ? 8 : 4;
+  const unsigned bytes = facts.longs > facts.words || facts.keeps_longs ? 8 : 4;
   auto width_of = [&](bool in_rows) {
     return std::clamp(traits.vector_bytes / bytes * RegistersFor(traits, facts, in_rows), 4u, most);
   };
