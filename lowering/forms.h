@@ -1,8 +1,10 @@
 // What a caller chooses of the form of the code. Includes nothing of the IR, for those who only pass it on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace ptx2cpu::lowering {
@@ -30,6 +32,21 @@ inline MatrixSums MatrixSumsWanted() {
   const char* value = std::getenv("PTX2CPU_MATRIX_SUMS");
   return value != nullptr && std::string_view(value) == "chained" ? MatrixSums::kChained
                                                                   : MatrixSums::kRecorded;
+}
+
+// Passes that are left out, so that their gain can be measured: names with commas between them
+// (PTX2CPU_OMIT). Those that code needs are not left out (Translator::OptionalPasses).
+inline std::string PassesToOmit() {
+  const char* value = std::getenv("PTX2CPU_OMIT");
+  return value == nullptr ? "" : value;
+}
+inline bool IsOmitted(std::string_view omit, std::string_view pass) {
+  while (!omit.empty()) {
+    const size_t comma = std::min(omit.find(','), omit.size());
+    if (omit.substr(0, comma) == pass) return true;
+    omit.remove_prefix(std::min(comma + 1, omit.size()));
+  }
+  return false;
 }
 
 }  // namespace ptx2cpu::lowering

@@ -25,6 +25,9 @@ enum class For : uint8_t {
 // Which functions it runs on. Device functions stay in the Simt phase: they are called by one lane at a time.
 enum class On : uint8_t { kModule, kCallees, kKernels, kFunctions };
 
+// Whether kernels have the same results without it, more slowly: what PipelineOptions::omit may name.
+enum class Without : uint8_t { kNever, kSlower };
+
 struct PassEntry {
   using FunctionPass = Status (*)(ir::Module&, ir::Function&, const PassOptions&);
   using ModulePass = Status (*)(ir::Module&, const PassOptions&);
@@ -34,6 +37,7 @@ struct PassEntry {
   ir::Phase after;
   For tier;
   On on;
+  Without without;
   std::string_view why;  // the reason for its position
   ModulePass run_module = nullptr;
 };
@@ -49,6 +53,7 @@ struct PipelineOptions {
   // Kernels that resume lanes have a second code, for warps whose lanes are together, if no pass fails for
   // it.
   bool lanes_together = true;
+  std::string omit = PassesToOmit();  // passes with Without::kSlower; other names have no effect
 };
 
 struct PassTime {

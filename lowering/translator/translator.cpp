@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "ir/internal_error.h"
@@ -31,6 +32,7 @@ BuildOptions BuildOptionsOf(const CodeOptions& options) {
   build.contract = options.contract;
   build.matrix_sums = options.matrix_sums;
   build.keeps_registers = options.KeepsRegisters();
+  build.pipeline.omit = options.omit;
   build.pipeline.verify_each = false;
   build.pipeline.passes.collapse = options.collapse;
   build.pipeline.passes.tier = options.tier;
@@ -131,10 +133,10 @@ class OneModule final : public TranslatedModule {
     BuildOptions build = BuildOptionsOf(options);
     build.pipeline.lanes_together = with.code_for_warps;
     if (with.beside_others) build.together = control.together;
-    auto built = TRY(Build(kernel, build, options, has));
+    auto built = TRY(Build(kernel, build, options, control.changed, has));
     if (built && !IsOneCode(*built)) {
       build.together = {};
-      built = TRY(Build(kernel, build, options, has));
+      built = TRY(Build(kernel, build, options, control.changed, has));
     }
     if (!built) return std::nullopt;
     const ir::Module& module = *built;
@@ -142,14 +144,16 @@ class OneModule final : public TranslatedModule {
                                       .lane_width = options.lane_width,
                                       .alignment = options.alignment,
                                       .debug_info = options.line_info,
-                                      .debug_variables = options.KeepsRegisters()}));
+                                      .debug_variables = options.KeepsRegisters(),
+                                      .omit = options.omit}));
     if (control.print_remarks) TRY_STATUS(PrintRemarks(*jit, module, kernel));
     const bool slow = MayBeginSlowly(module, control.many_blocks);
     auto image = jit->Compile(module, kernel,
                               {.scalar_from = slow ? control.scalar_from : CompileControl::kNever,
                                .quick_from = control.quick_from,
                                .stop = control.stop,
-                               .others = control.others});
+                               .others = control.others,
+                               .changed = control.changed});
     if (image) {
       image->for_many_blocks &= Repeats(module);
       return std::optional(*std::move(image));
@@ -160,7 +164,15 @@ class OneModule final : public TranslatedModule {
 
   // An error does not come from code for warps, which passes leave out where it fails; a failed CHECK may.
   Result<std::optional<ir::Module>> Build(std::string_view kernel, BuildOptions build,
-                                          const CodeOptions& options, Attempt& has) const {
+                                          const CodeOptions& options, std::set<std::string>* changed,
+                                          Attempt& has) const {
+    if (changed != nullptr) {
+      build.pipeline.dump_after = {"all"};
+      build.pipeline.dump = [changed](std::string_view pass, std::string_view) {
+        const auto entry = std::ranges::find(Passes(), pass, &PassEntry::name);
+        if (entry->without == Without::kSlower) changed->emplace(pass);
+      };
+    }
     has.beside_others = false;
     build.joined = &has.beside_others;
     std::optional<ir::Module> module;
@@ -212,6 +224,15 @@ class TheTranslator final : public Translator {
     for (const auto& [offset, at] : LinesInObject(image))
       lines.push_back({offset, at.ptx_line, at.source_file, at.source_line});
     return lines;
+  }
+
+  std::vector<std::string_view> OptionalPasses() const override {
+    std::vector<std::string_view> names;
+    for (const PassEntry& pass : Passes()) {
+      if (pass.without == Without::kSlower) names.push_back(pass.name);
+    }
+    std::ranges::copy(Jit::OptionalPasses(), std::back_inserter(names));
+    return names;
   }
 };
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,7 @@ struct CodeOptions {
   uint32_t checks = 0;  // PTX2CPU_CHECKS_*: code that reports what it accesses
   bool counts = false;  // code that counts how often its blocks are entered (lowering/passes.h)
   MatrixSums matrix_sums = MatrixSums::kRecorded;
+  std::string omit = {};  // Translator::OptionalPasses that are left out, with commas between them
   // Code to step through keeps each register where a debugger finds it by its name.
   bool KeepsRegisters() const { return line_info && optimisation == 0 && tier == Tier::kLanes; }
 };
@@ -83,8 +85,9 @@ struct CompileControl {
   // returned (WithCommonOf).
   std::span<const std::string> together = {};
   std::vector<KernelImage>* others = nullptr;
-  const std::atomic<bool>* stop = nullptr;  // once it is set, compiling fails soon
-  bool print_remarks = false;               // what becomes of the loops over threads, on standard error
+  const std::atomic<bool>* stop = nullptr;   // once it is set, compiling fails soon
+  std::set<std::string>* changed = nullptr;  // receives the names of OptionalPasses that changed something
+  bool print_remarks = false;                // what becomes of the loops over threads, on standard error
 };
 
 // Parsed PTX. Immutable; safe to use from several threads at once.
@@ -142,6 +145,9 @@ class Translator {
   virtual uint32_t PtxLineOf(const KernelImage& image, uint64_t text_offset) const = 0;
   // Those of all its code, in ascending order.
   virtual std::vector<CodeLine> LinesOf(const KernelImage& image) const = 0;
+  // Passes without which kernels have the same results, more slowly: those over a kernel in the order in
+  // which they run, then those over LLVM's code.
+  virtual std::vector<std::string_view> OptionalPasses() const = 0;
 
  protected:
   ~Translator() = default;

@@ -89,14 +89,15 @@ lowering::CodeOptions KernelCompiler::CodeOptionsOf(const CompileRequest& reques
           .collapse = options_.collapse,
           .checks = options_.checks,
           .counts = request.counts,
-          .matrix_sums = options_.matrix_sums.value_or(lowering::MatrixSumsWanted())};
+          .matrix_sums = options_.matrix_sums.value_or(lowering::MatrixSumsWanted()),
+          .omit = options_.omit};
 }
 
 KernelCompiler::Keys KernelCompiler::KeysOf(const CompileRequest& request) {
   const lowering::CodeOptions options = CodeOptionsOf(request);
   const Dim3 block = options.block.value_or(Dim3{0, 0, 0});
   ContentHash hash;
-  hash.Add(CodeIdentity()).Add(request.kernel).Add(source_.ContentOf(request.kernel));
+  hash.Add(CodeIdentity()).Add(options.omit).Add(request.kernel).Add(source_.ContentOf(request.kernel));
   for (const uint64_t option :
        {static_cast<uint64_t>(options.contract), static_cast<uint64_t>(options.optimisation),
         static_cast<uint64_t>(options.line_info), static_cast<uint64_t>(options.alignment),

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "lowering/forms.h"
 #include "lowering/llvm/module/emit_options.h"
@@ -24,6 +25,7 @@ struct ModuleOptions {
   uint32_t checks = check::WantedKinds();  // PTX2CPU_CHECKS_*: code that reports what it accesses
   uint32_t lane_width = 0;                 // as in lowering::JitOptions
   std::optional<lowering::MatrixSums> matrix_sums = {};  // none: MatrixSumsWanted
+  std::string omit = lowering::PassesToOmit();           // as in lowering::CodeOptions
 
   // Which kernels have quick code first, in LLVM instructions. Of scalar code: all that do more than return.
   // The best code of the smallest takes 8 ms more, of one with a loop 20 (measured by tools/bench's

@@ -60,6 +60,7 @@ void Program::State::Add(rt::ModuleSource source) {
   source.options.optimisation = static_cast<int>(options.opt_level);
   source.options.lane_width = options.width;
   if (!options.checks) source.options.checks = 0;
+  if (!options.omit.empty()) source.options.omit = options.omit;
   if (options.matrix_sums == "recorded") source.options.matrix_sums = lowering::MatrixSums::kRecorded;
   if (options.matrix_sums == "chained") source.options.matrix_sums = lowering::MatrixSums::kChained;
   if (options.check_alignment) source.options.alignment = lowering::AlignmentChecks::kAtAccess;

@@ -40,6 +40,8 @@ struct LoadOptions {
   bool checks = true;            // what PTX2CPU_CHECK asks for; false: this program's kernels are not checked
   bool any_order = false;        // for launches with Shape::order: lanes one by one, also between accesses
   std::string matrix_sums = {};  // recorded or chained (README.md); empty: as PTX2CPU_MATRIX_SUMS has it
+  std::string omit = {};  // passes that are left out, to measure their gain (tools/bench/suite/README.md);
+                          // empty: those that PTX2CPU_OMIT names
 };
 
 struct Extent {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/abi/check.h"
+#include "tools/bench/suite/ablation.h"
 #include "tools/bench/suite/check_cost.h"
 #include "tools/bench/suite/report.h"
 
@@ -124,4 +125,31 @@ TEST_CASE("what checks find must be what the table says, and nothing else") {
   CHECK_FALSE(found("bfs", {"race", "out-of-bounds"}, PTX2CPU_CHECKS_RACE));
   CHECK_FALSE(found("bfs", {}, PTX2CPU_CHECKS_RACE));
   CHECK(found("bfs", {}, PTX2CPU_CHECKS_MEMORY));
+}
+
+TEST_CASE("what a pass gains is measured where it changes code, for passes that code is right without") {
+  const auto all = PassesNamed("all");
+  REQUIRE(all);
+  CHECK(std::ranges::count(*all, "share-slots") == 1);
+  CHECK(std::ranges::count(*all, "jam-rows") == 1);
+  CHECK(std::ranges::count(*all, "collapse") == 0);
+  CHECK(PassesNamed("jam-rows,share-slots")->size() == 2);
+  CHECK_FALSE(PassesNamed("collapse"));
+  CHECK_FALSE(PassesNamed("jam-rows,none"));
+  const auto row = std::ranges::find(Rows(), std::string_view("reduce_shared"), &Row::name);
+  const auto changing = PassesThatChange(*row, PTX2CPU_SUITE_DIR);
+  REQUIRE(changing);
+  CHECK(changing->contains("merge-slots"));
+  CHECK_FALSE(changing->contains("collapse"));
+  Setting setting{.suite = PTX2CPU_SUITE_DIR, .omit = *changing->begin()};
+  const Status same = Check(*row, Size::kSmall, false, setting);
+  INFO((same ? "" : same.error().Render()));
+  CHECK(same);
+  Measured measured{.row = &*row};
+  measured.figures[static_cast<size_t>(Who::kOurs)] = Figures{.seconds = 1};
+  measured.figures[static_cast<size_t>(Who::kWithout)] = Figures{.seconds = 2};
+  const std::vector<Gain> gains{{"jam-rows", measured}};
+  const std::string page = GainMarkdown({}, *all, gains);
+  CHECK(page.find("| `jam-rows` | 1 | 2.00 | `reduce_shared` 2.00 | - |") != std::string::npos);
+  CHECK(page.find("| `share-slots` | 0 | - | - | - |") != std::string::npos);
 }

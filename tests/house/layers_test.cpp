@@ -46,7 +46,8 @@ const std::vector<Room> kRooms = {
       "runtime/math/math.def", "lowering/load/"}},
     // No type of the IR: a change of one compiles nothing here.
     {"lowering/llvm/optimize/",
-     {"ir/result.h", "ir/internal_error.h", "llvm/", "runtime/abi/", "lowering/llvm/module/"}},
+     {"ir/result.h", "ir/internal_error.h", "llvm/", "runtime/abi/", "lowering/forms.h",
+      "lowering/llvm/module/"}},
     {"lowering/llvm/emit/", {"ir/", "analysis/lanes/", "llvm/", "runtime/abi/", "lowering/llvm/module/"}},
     {"lowering/llvm/lanes/",
      {"ir/", "analysis/lanes/", "analysis/values/definitions.h", "llvm/", "runtime/abi/",
@@ -56,7 +57,7 @@ const std::vector<Room> kRooms = {
       "lowering/llvm/lanes/"}},
     {"lowering/llvm/output/",
      {"ir/", "llvm/", "lld/", "runtime/abi/", "lowering/load/", "lowering/llvm/module/",
-      "lowering/llvm/optimize/", "lowering/llvm/kernel/", "lowering/thread_clock.h"}},
+      "lowering/llvm/optimize/", "lowering/llvm/kernel/", "lowering/thread_clock.h", "lowering/forms.h"}},
     {"lowering/translator/identity", {}},
     {"lowering/translator/translator.h",
      {"ir/result.h", "ir/fault_of_block.h", "lowering/forms.h", "lowering/llvm/module/emit_options.h",

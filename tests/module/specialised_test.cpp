@@ -135,6 +135,7 @@ class FailingTranslator final : public lowering::Translator {
   std::vector<lowering::CodeLine> LinesOf(const lowering::KernelImage& image) const override {
     return real->LinesOf(image);
   }
+  std::vector<std::string_view> OptionalPasses() const override { return real->OptionalPasses(); }
 
  private:
   const lowering::Translator* real;

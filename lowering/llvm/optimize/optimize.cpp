@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "ir/internal_error.h"
+#include "lowering/forms.h"
 #include "lowering/llvm/optimize/halves_of_masks.h"
 #include "lowering/llvm/optimize/idle_trips.h"
 #include "lowering/llvm/optimize/jam_rows.h"
@@ -102,43 +103,56 @@ std::string_view PipelineOf(int level, const llvm::Module& module, const llvm::T
   return machine.getOptLevel() == llvm::CodeGenOptLevel::None ? kQuickOnStack : kQuick;
 }
 
+// Ours: what the lists above name besides LLVM's own. Code is right without any of them.
+struct OwnPass {
+  std::string_view name;
+  llvm::StringRef (*type)();  // LLVM's name of it
+  void (*add)(llvm::FunctionPassManager& passes);
+};
+
+template <typename Pass>
+void Add(llvm::FunctionPassManager& passes) {
+  passes.addPass(Pass());
+}
+
+constexpr std::string_view kMaskWords = "keep-masks-as-words";  // last, where the machine wants it
+
+constexpr OwnPass kOwnPasses[] = {
+    {"divide-huge-blocks", DivideHugeBlocks::name, Add<DivideHugeBlocks>},
+    {"end-idle-trips", EndIdleTrips::name, Add<EndIdleTrips>},
+    {"divide-wide-joins", DivideWideJoins::name, Add<DivideWideJoins>},
+    {"keep-large-loops", KeepLargeLoops::name, Add<KeepLargeLoops>},
+    {"keep-long-loops", KeepLongLoops::name, Add<KeepLongLoops>},
+    {"keep-steps", KeepSteps::name, Add<KeepSteps>},
+    {"jam-rows", JamRows::name, Add<JamRows>},
+    {"extract-parts", ExtractVectorParts::name, Add<ExtractVectorParts>},
+    {"join-halves", JoinVectorHalves::name, Add<JoinVectorHalves>},
+    {"join-stores", JoinStores::name, Add<JoinStores>},
+    {"join-trees", JoinTrees::name, Add<JoinTrees>},
+    {"order-stores", OrderStores::name, Add<OrderStores>},
+    {"narrow-known-masks", NarrowKnownMasks::name, Add<NarrowKnownMasks>},
+    {"load-rows-by-distance", LoadRowsByDistance::name, Add<LoadRowsByDistance>},
+    {"drop-unused-lanes", DropUnusedLanes::name, Add<DropUnusedLanes>},
+    {"sink-into-rare-blocks", SinkIntoRareBlocks::name, Add<SinkIntoRareBlocks>},
+};
+
 bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
-  if (name == "divide-huge-blocks") {
-    passes.addPass(DivideHugeBlocks());
-  } else if (name == "end-idle-trips") {
-    passes.addPass(EndIdleTrips());
-  } else if (name == "divide-wide-joins") {
-    passes.addPass(DivideWideJoins());
-  } else if (name == "keep-large-loops") {
-    passes.addPass(KeepLargeLoops());
-  } else if (name == "keep-long-loops") {
-    passes.addPass(KeepLongLoops());
-  } else if (name == "keep-steps") {
-    passes.addPass(KeepSteps());
-  } else if (name == "jam-rows") {
-    passes.addPass(JamRows());
-  } else if (name == "extract-parts") {
-    passes.addPass(ExtractVectorParts());
-  } else if (name == "join-halves") {
-    passes.addPass(JoinVectorHalves());
-  } else if (name == "join-stores") {
-    passes.addPass(JoinStores());
-  } else if (name == "join-trees") {
-    passes.addPass(JoinTrees());
-  } else if (name == "order-stores") {
-    passes.addPass(OrderStores());
-  } else if (name == "narrow-known-masks") {
-    passes.addPass(NarrowKnownMasks());
-  } else if (name == "load-rows-by-distance") {
-    passes.addPass(LoadRowsByDistance());
-  } else if (name == "drop-unused-lanes") {
-    passes.addPass(DropUnusedLanes());
-  } else if (name == "sink-into-rare-blocks") {
-    passes.addPass(SinkIntoRareBlocks());
-  } else {
-    return false;
-  }
+  const auto* own = std::ranges::find(kOwnPasses, std::string_view(name), &OwnPass::name);
+  if (own == std::end(kOwnPasses)) return false;
+  own->add(passes);
   return true;
+}
+
+// The list without those of ours that `omit` names.
+std::string Without(std::string_view pipeline, std::string_view omit) {
+  std::string text(pipeline);
+  std::erase(text, ' ');
+  for (const OwnPass& own : kOwnPasses) {
+    if (!IsOmitted(omit, own.name)) continue;
+    for (size_t at = text.find(own.name); at != std::string::npos; at = text.find(own.name))
+      text.replace(at, own.name.size(), "no-op-function");
+  }
+  return text;
 }
 
 // As TargetMachine::addPassesToEmitFile has it, without the passes that follow variables of the source: the
@@ -231,7 +245,28 @@ void LeaveOutJumpThreadingOfLongFunctions(llvm::PassInstrumentationCallbacks& ca
 
 }  // namespace
 
-void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, const std::atomic<bool>* stop) {
+std::vector<std::string_view> OwnPasses() {
+  std::vector<std::string_view> names;
+  for (const OwnPass& own : kOwnPasses) names.push_back(own.name);
+  names.push_back(kMaskWords);
+  return names;
+}
+
+namespace {
+
+void NoteChanges(llvm::PassInstrumentationCallbacks& callbacks, std::set<std::string>& changed) {
+  callbacks.registerAfterPassCallback(
+      [&changed](llvm::StringRef type, llvm::Any, const llvm::PreservedAnalyses& preserved) {
+        const auto* own =
+            std::ranges::find_if(kOwnPasses, [&](const OwnPass& pass) { return pass.type() == type; });
+        if (own != std::end(kOwnPasses) && !preserved.areAllPreserved()) changed.emplace(own->name);
+      });
+}
+
+}  // namespace
+
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimisation& options) {
+  const auto [level, omit, stop, changed] = options;
   // The pass manager alone takes half a millisecond.
   if (level <= 0 && std::ranges::none_of(module, [](const llvm::Function& function) {
         return function.hasFnAttribute(llvm::Attribute::AlwaysInline);
@@ -239,9 +274,10 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
     return;
   llvm::PassInstrumentationCallbacks callbacks;
   LeaveOutJumpThreadingOfLongFunctions(callbacks);
+  if (changed != nullptr) NoteChanges(callbacks, *changed);
   if (stop != nullptr) {
     callbacks.registerShouldRunOptionalPassCallback(
-        [stop](llvm::StringRef, llvm::Any) { return !stop->load(std::memory_order_relaxed); });
+        [stop = stop](llvm::StringRef, llvm::Any) { return !stop->load(std::memory_order_relaxed); });
   }
   llvm::PassBuilder builder(&machine, {}, std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
@@ -256,10 +292,8 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
   builder.registerPipelineParsingCallback(
       [](llvm::StringRef name, llvm::FunctionPassManager& passes,
          llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) { return AddOwnPass(name, passes); });
-  auto add = [&builder](llvm::ModulePassManager& passes, std::string_view pipeline) {
-    std::string text(pipeline);
-    std::erase(text, ' ');
-    llvm::Error error = builder.parsePassPipeline(passes, text);
+  auto add = [&builder, omit = omit](llvm::ModulePassManager& passes, std::string_view pipeline) {
+    llvm::Error error = builder.parsePassPipeline(passes, Without(pipeline, omit));
     CHECK(!error, "LLVM does not know its own passes: " + llvm::toString(std::move(error)));
   };
   const auto run = [&](std::string_view pipeline) {
@@ -277,8 +311,11 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
   }
   llvm::ModulePassManager passes;
   add(passes, PipelineOf(level, module, machine, numbers));
-  if (const unsigned lanes = LanesOfMaskWords(machine); level > 1 && lanes != 0)
+  const unsigned lanes = LanesOfMaskWords(machine);
+  if (level > 1 && lanes != 0 && !IsOmitted(omit, kMaskWords)) {
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepMasksAsWords(lanes)));
+    if (changed != nullptr) changed->emplace(kMaskWords);
+  }
   passes.run(module, modules);
 }
 

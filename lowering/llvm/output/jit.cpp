@@ -25,6 +25,8 @@ std::string Text(const llvm::Module& module) {
 
 }  // namespace
 
+std::vector<std::string_view> Jit::OptionalPasses() { return OwnPasses(); }
+
 Jit::Jit(JitOptions options) : options_(std::move(options)), loader_(options_.entry_points) {}
 Jit::~Jit() = default;
 
@@ -83,7 +85,7 @@ Result<std::optional<KernelImage>> Jit::CompileScalar(const ir::Module& module, 
   times.instructions = emitted.module->getInstructionCount();
   if (times.instructions < options.scalar_from) return std::nullopt;
   times.emit = lap();
-  Optimize(*emitted.module, *machine, 0, options.stop);
+  Optimize(*emitted.module, *machine, {.level = 0, .stop = options.stop});
   times.optimise = lap();
   KernelImage image = DescribeKernel(module, kernel, emitted.layout);
   image.is_quick = image.for_many_blocks = true;
@@ -124,7 +126,8 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   times.emit = lap();
   const int generation = GenerationLevel(quick && size >= kLarge ? 0 : passes, *emitted.module);
   const auto machine = TRY(BorrowTargetMachine(options_.target, generation));
-  Optimize(*emitted.module, *machine, passes, options.stop);
+  Optimize(*emitted.module, *machine,
+           {.level = passes, .omit = options_.omit, .stop = options.stop, .changed = options.changed});
   times.optimise = lap();
   if (options.stop != nullptr && options.stop->load())
     return Fail(ErrorCode::kInternal, "stopped compiling " + kernel->name);
@@ -165,7 +168,7 @@ Result<std::string> Jit::Explain(const ir::Module& module, std::string_view kern
   if (stage == Stage::kLlvm) return Text(*emitted.module);
   const auto machine =
       TRY(BorrowTargetMachine(options_.target, GenerationLevel(options_.optimisation, *emitted.module)));
-  Optimize(*emitted.module, *machine, options_.optimisation);
+  Optimize(*emitted.module, *machine, {.level = options_.optimisation, .omit = options_.omit});
   if (stage == Stage::kOptimized) return Text(*emitted.module);
   return GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::AssemblyFile);
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "ir/function.h"
 #include "ir/result.h"
+#include "lowering/forms.h"
 #include "lowering/llvm/module/emit_options.h"
 #include "lowering/llvm/module/lane_report.h"
 #include "lowering/llvm/module/target.h"
@@ -34,7 +36,8 @@ struct JitOptions {
   uint32_t lane_width = 0;  // as in EmitOptions; 0: LaneWidthWanted()
   AlignmentChecks alignment = AlignmentChecks::kNoted;
   bool debug_info = true;
-  bool debug_variables = false;  // also names and places of local variables
+  bool debug_variables = false;       // also names and places of local variables
+  std::string omit = PassesToOmit();  // of OptionalPasses; other names have no effect
 };
 
 using CompiledKernel = LoadedKernel;
@@ -47,6 +50,8 @@ struct CompileTimes {
 
 class Jit {
  public:
+  // Passes over LLVM's code that may be left out: code is right without them, and slower.
+  static std::vector<std::string_view> OptionalPasses();
   static Result<std::unique_ptr<Jit>> Create(JitOptions options);
   ~Jit();
   Jit(const Jit&) = delete;
@@ -69,6 +74,7 @@ class Jit {
     CompileTimes* times = nullptr;            // receives what the steps took
     // Of a kernel whose code is that of several: receives the images of the others (DescribeOthers).
     std::vector<KernelImage>* others = nullptr;
+    std::set<std::string>* changed = nullptr;  // receives the names of OptionalPasses that changed something
   };
   // Machine code and what a loader must know; changes nothing here.
   Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel,

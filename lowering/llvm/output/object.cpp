@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lowering/forms.h"
 #include "lowering/llvm/kernel/emit.h"
 #include "lowering/llvm/module/services.h"
 #include "lowering/llvm/module/target_machine.h"
@@ -230,7 +231,8 @@ Result<std::string> CompileFile(std::span<const ir::Module* const> kernels, File
   llvm::Module& module = *TRY(builder.Finish());
   const int generation = GenerationLevel(options.optimisation, module);
   auto machine = TRY(CreateTargetMachine(options.target, generation, false));
-  Optimize(module, *machine, options.optimisation);
+  const std::string omit = PassesToOmit();
+  Optimize(module, *machine, {.level = options.optimisation, .omit = omit});
   if (kind == FileKind::kLlvm) {
     std::string text;
     llvm::raw_string_ostream stream(text);

@@ -10,6 +10,7 @@
 
 #include "runtime/check/finding.h"
 #include "runtime/check/wanted.h"
+#include "tools/bench/suite/ablation.h"
 #include "tools/bench/suite/check_cost.h"
 
 namespace ptx2cpu::suite {
@@ -29,13 +30,15 @@ constexpr std::string_view kUsage =
     "cannot be held\n"
     "  --check KINDS           what checks cost in place of the comparison (KINDS as of exec --check), one "
     "thread\n"
+    "  --omit PASSES           what passes gain in place of the comparison: names with commas, or all; one "
+    "thread\n"
     "  --no-opencl             without OpenCL, also where PoCL is installed\n"
     "  --suite DIR             where the suite's kernels are (default: the source tree)\n";
 
 struct Options {
   bool one = true, all = true, small = false, list = false, help = false;
   double seconds = 0.3;
-  std::string json = {}, markdown = {}, svg = {}, note = {}, command = {}, check = {};
+  std::string json = {}, markdown = {}, svg = {}, note = {}, command = {}, check = {}, omit = {};
   Setting setting = {.suite = PTX2CPU_SUITE_DIR};
   bool opencl = true;
   std::vector<const Row*> rows = {};
@@ -68,7 +71,8 @@ Result<Options> Parse(int count, char** arguments) {
   Options options{.command = "tools/bench/run"};
   const std::pair<std::string_view, std::string*> texts[] = {
       {"--json", &options.json}, {"--markdown", &options.markdown}, {"--svg", &options.svg},
-      {"--note", &options.note}, {"--check", &options.check},       {"--suite", &options.setting.suite}};
+      {"--note", &options.note}, {"--check", &options.check},       {"--suite", &options.setting.suite},
+      {"--omit", &options.omit}};
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
     const std::string_view value = i + 1 < count ? arguments[i + 1] : "";
@@ -171,6 +175,24 @@ Status MeasureChecks(const Options& options, Report& report) {
   return found;
 }
 
+Status MeasureGains(const Options& options, const Report& head) {
+  const std::vector<std::string> passes = TRY(PassesNamed(options.omit));
+  fmt::print("{}", GainHeader());
+  std::vector<Gain> gains;
+  for (const Row* row : options.rows) {
+    const std::set<std::string> changing = TRY(PassesThatChange(*row, options.setting.suite));
+    for (const std::string& pass : passes) {
+      if (!changing.contains(pass)) continue;
+      Setting setting = options.setting;
+      setting.omit = pass;
+      gains.push_back({pass, TRY(Measure(*row, {.seconds = options.seconds, .setting = setting}))});
+      fmt::print("{}", GainLine(gains.back()));
+      std::fflush(stdout);
+    }
+  }
+  return Write(options.markdown, GainMarkdown(head, passes, gains));
+}
+
 Status Run(int count, char** arguments) {
   Options options = TRY(Parse(count, arguments));
   if (options.help) return fmt::print("{}", kUsage), Status();
@@ -178,7 +200,7 @@ Status Run(int count, char** arguments) {
     for (const Row* row : options.rows) fmt::print("{:<20}{:<12}{}\n", row->name, row->family, row->shows);
     return {};
   }
-  if (options.opencl && options.check.empty()) {
+  if (options.opencl && options.check.empty() && options.omit.empty()) {
     const auto opened = OpenCl::Open();
     if (opened) options.setting.opencl = *opened;
     fmt::print(stderr, "bench: {}\n", opened ? "OpenCL: " + (*opened)->version() : opened.error().Render());
@@ -203,6 +225,7 @@ Status Run(int count, char** arguments) {
                 .limits = {},
                 .measured = {}};
   if (!options.check.empty()) return MeasureChecks(options, report);
+  if (!options.omit.empty()) return MeasureGains(options, report);
   for (const bool all_threads : {false, true}) {
     if (all_threads ? options.all : options.one) TRY_STATUS(MeasureAll(options, all_threads, report));
   }

@@ -55,14 +55,17 @@ std::string_view NameOf(Who who) {
       return "onednn";
     case Who::kChecked:
       return "checked";
+    case Who::kWithout:
+      return "without";
   }
   return "";
 }
 
 Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Setting& setting,
-                       bool checked) {
+                       Who who) {
   LoadOptions options;
-  options.checks = checked;
+  options.checks = who == Who::kChecked;
+  if (who == Who::kWithout) options.omit = setting.omit;
   options.matrix_sums = problem.matrix_sums;
   const Program program =
       TRY(Program::Load(setting.suite + "/bin/" + std::string(row.family) + ".fatbin", options));
@@ -73,7 +76,7 @@ Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers,
     if (found == kernels.end()) found = kernels.emplace(launch.kernel, TRY(program.Get(launch.kernel))).first;
     packed.push_back(TRY(Pack(found->second, problem, launch, workers)));
   }
-  return Contender{checked ? Who::kChecked : Who::kOurs, [packed = std::move(packed)]() -> Status {
+  return Contender{who, [packed = std::move(packed)]() -> Status {
                      for (const Packed& launch : packed)
                        TRY_STATUS(launch.kernel.LaunchPacked(launch.shape, launch.arguments));
                      return {};
@@ -131,7 +134,11 @@ Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem
   std::vector<Contender> contenders{TRY(Ours(row, problem, workers, setting))};
   if (setting.checks) {
     AllowData(problem);
-    contenders.push_back(TRY(Ours(row, problem, workers, setting, true)));
+    contenders.push_back(TRY(Ours(row, problem, workers, setting, Who::kChecked)));
+    return contenders;
+  }
+  if (!setting.omit.empty()) {
+    contenders.push_back(TRY(Ours(row, problem, workers, setting, Who::kWithout)));
     return contenders;
   }
   if (workers == 1 || OpenMpThreads(workers) > 1 || std::thread::hardware_concurrency() == 1) {

@@ -11,8 +11,8 @@
 
 namespace ptx2cpu::suite {
 
-enum class Who : uint8_t { kOurs, kOpenMp, kOpenMpFast, kOpenCl, kOneDnn, kChecked };
-inline constexpr size_t kContenders = 6;
+enum class Who : uint8_t { kOurs, kOpenMp, kOpenMpFast, kOpenCl, kOneDnn, kChecked, kWithout };
+inline constexpr size_t kContenders = 7;
 std::string_view NameOf(Who who);
 
 struct Contender {
@@ -25,7 +25,9 @@ struct Setting {
   std::shared_ptr<const OpenCl> opencl = {};  // null: does not take part
   std::shared_ptr<const OneDnn> onednn = {};  // the same
   Held held = Held::kNative;                  // OpenMP's code; ours follows PTX2CPU_TARGET
-  bool checks = false;  // ours plain and ours with the checks of PTX2CPU_CHECK, and no other contender
+  // Ours plain and ours with the checks of PTX2CPU_CHECK, or ours without a pass, and no other contender:
+  bool checks = false;
+  std::string omit = {};
 };
 
 // `workers`: 1 or all (0). A contender that this machine lacks (OpenCL, oneDNN; OpenMP on several threads) is
@@ -33,9 +35,9 @@ struct Setting {
 Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem, unsigned workers,
                                           const Setting& setting);
 
-// Ours alone: compiled at once.
+// Ours alone, as kOurs, kChecked or kWithout has it: compiled at once.
 Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Setting& setting,
-                       bool checked = false);
+                       Who who = Who::kOurs);
 Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, Held held, bool fast_math);
 // Threads of an OpenMP region with `workers`: 1 if the build has no OpenMP.
 unsigned OpenMpThreads(unsigned workers);
