@@ -11,6 +11,7 @@ import {CheckLlama} from "./llama.mjs";
 import {CheckOperations} from "./operations.mjs";
 import {WritePage} from "./page.mjs";
 import {InstallFromApt, InstallFromNpm} from "./process.mjs";
+import {CheckRanks} from "./ranks.mjs";
 import {CheckSamples} from "./samples.mjs";
 import {CheckVoice} from "./voice.mjs";
 
@@ -28,6 +29,7 @@ const programs = {
   whisper: {from: "npm: @fugood/node-whisper-linux-x64-cuda@1.1.3", apt: [], npm: ["@fugood/node-whisper-linux-x64-cuda@1.1.3"],
             Check: CheckVoice},
   samples: {from: "github: NVIDIA/cuda-samples, by nvcc", apt: [], npm: [], Check: CheckSamples, page: "samples.md"},
+  ranks: {from: "github: NVIDIA/nccl-tests and cuda-samples, by nvcc", apt: ["openmpi-bin", "libopenmpi-dev"], npm: [], Check: CheckRanks, page: "samples.md"},
 };
 
 const options = {
@@ -35,6 +37,7 @@ const options = {
   "ggml-source": {type: "string"},
   "whisper-source": {type: "string"},
   "cuda-samples": {type: "string"},
+  "nccl-tests": {type: "string"},
   operations: {type: "string"},
   seconds: {type: "string", default: "120"},
   "no-speed": {type: "boolean", default: false},
@@ -50,7 +53,8 @@ const kHelp = `usage: tools/real_programs [OPTION ...] [${Object.keys(programs).
   --seconds N           "ggml": time limit of an operation's cases (default 120); kernels stay in the cache, so that
                         the next run reaches more cases
   --whisper-source DIR  a checkout of github ggml-org/whisper.cpp, for its voice model and sample; needed by "whisper"
-  --cuda-samples DIR    a checkout of github NVIDIA/cuda-samples; needed by "samples", which nvcc builds
+  --cuda-samples DIR    a checkout of github NVIDIA/cuda-samples; needed by "samples" and "ranks", which nvcc builds
+  --nccl-tests DIR      a checkout of github NVIDIA/nccl-tests; needed by "ranks"
   --no-speed            "llama": without the model of 100 million weights
   --page-only           writes the page from the results that are there`;
 
@@ -68,6 +72,7 @@ async function Main() {
     ggml: values["ggml-source"] && resolve(values["ggml-source"]),
     whisper: values["whisper-source"] && resolve(values["whisper-source"]),
     samples: values["cuda-samples"] && resolve(values["cuda-samples"]),
+    nccl: values["nccl-tests"] && resolve(values["nccl-tests"]),
     operations: values.operations?.split(","),
     seconds: Number(values.seconds),
     speed: !values["no-speed"],
