@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define PTX2CPU_ABI_VERSION 3u
+#define PTX2CPU_ABI_VERSION 4u
 
 /* Linear thread id t -> packed (x | y << 10 | z << 20); CUDA's limits 1024, 1024, 64 fit. */
 #define PTX2CPU_TID_Y_SHIFT 10
