@@ -72,12 +72,14 @@ class Trip {
   Trip(ir::Function& f, BlockId block, ThreadStrides& strides, ConstantOffsets& offsets)
       : f_(f), block_(block), strides_(strides), offsets_(offsets) {}
 
-  bool Matches() {
+  bool Pays() {
     for (InstId id : f_.at_block(block_).insts) {
       if (!Note(id)) return false;
     }
-    return HoistsRows() && Resolve() && FindTests();
+    return HoistsRows();
   }
+
+  bool IsPossible() { return Resolve() && FindTests(); }
 
   void Divide() {
     const BlockId slow = CopyAll();
@@ -296,10 +298,12 @@ Status ReadBeforeStores(ir::Module&, ir::Function& f, const PassOptions& options
     if (!Repeats(f, block)) continue;
     if (!strides) strides.emplace(f), offsets.emplace(f);
     Trip trip(f, block, *strides, *offsets);
-    if (!trip.Matches()) continue;
-    trip.Divide();
-    strides.reset(), offsets.reset();  // they know the blocks as they were
-    if (++loops == kMaxLoops) break;
+    if (!trip.Pays()) continue;
+    if (trip.IsPossible()) {
+      trip.Divide();
+      strides.reset(), offsets.reset();  // they know the blocks as they were
+    }
+    if (++loops == kMaxLoops) break;  // each walks the function
   }
   return {};
 }
