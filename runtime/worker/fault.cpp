@@ -214,6 +214,20 @@ void CallPrevious(int signal, siginfo_t* info, void* context) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+// Kernels may run with another one (lowering/llvm/kernel/flush_to_zero.h), on x86 only. Jumps keep it.
+uint32_t FloatControl() {
+#if defined(__x86_64__)
+  return __builtin_ia32_stmxcsr();
+#else
+  return 0;
+#endif
+}
+void SetFloatControl([[maybe_unused]] uint32_t control) {
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(control);
+#endif
+}
+
 void OnSignal(int signal, siginfo_t* info, void* context) {
   LandingPoint* landing = current_landing;
   if (landing == nullptr || info->si_code <= 0)
@@ -228,6 +242,7 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   record.kind = signal == SIGBUS || is_odd        ? PTX2CPU_FAULT_MISALIGNED
                 : signal == SIGSEGV && near_stack ? PTX2CPU_FAULT_STACK
                                                   : PTX2CPU_FAULT_BAD_ADDRESS;
+  SetFloatControl(landing->float_control);
   siglongjmp(landing->jump, 1);
 }
 
@@ -303,6 +318,7 @@ void PrepareWorkerForFaults() {
 
 LandingScope::LandingScope(LandingPoint& point, bool helps) {
   point.outer = current_landing;
+  point.float_control = FloatControl();
   sigemptyset(&blocked_before_);
   const Clock::time_point now = Clock::now();
   if (ThreadPool::OnWorker()) {
@@ -357,6 +373,7 @@ void JumpToLandingPoint(const FaultRecord& record) {
     std::abort();
   }
   landing->record = record;
+  SetFloatControl(landing->float_control);
   siglongjmp(landing->jump, 1);
 }
 

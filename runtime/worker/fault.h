@@ -27,6 +27,7 @@ struct FaultRecord {
 struct LandingPoint {
   sigjmp_buf jump;
   ptx2cpu_block* block = nullptr;
+  uint32_t float_control = 0;  // of the processor, which the code that faults may have changed
   LandingPoint* outer = nullptr;
   FaultRecord record;
 };

@@ -25,6 +25,15 @@ bool IsNormalMultiple(const Site& s) {
          s.e.units[s.inst.results[0].index] >= analysis::kLeastNormal;
 }
 
+// The instruction that computes it flushes it (lowering/llvm/kernel/flush_to_zero.h). What the emitter folded
+// to a constant is as without flush.
+bool IsFlushedByMachine(const Site& s, Value value) {
+  const llvm::DenormalMode mode =
+      s.b.GetInsertBlock()->getParent()->getDenormalMode(llvm::APFloat::IEEEsingle());
+  return mode.Output == llvm::DenormalMode::PreserveSign && s.inst.type == Type::kF32 &&
+         ModeOf(s) == Rounding::kNearestEven && !llvm::isa<llvm::Constant>(value);
+}
+
 Status ReturnFloat(Site& s, Floats& floats, Value value, bool is_normal = false) {
   const uint32_t needless = is_normal || IsNormalMultiple(s) ? uint32_t{ir::kFtz} : 0;
   s.Return(floats.Finish(value, s.inst.type, s.inst.attrs.flags & ~needless));
@@ -34,7 +43,8 @@ Status ReturnFloat(Site& s, Floats& floats, Value value, bool is_normal = false)
 // A result that is rounded once from `tiny`'s operands, unless analyses show that it is never flushed. A
 // constant shows nothing: it may have been rounded to the least normal number.
 Status ReturnRounded(Site& s, Floats& floats, Value value, const auto& tiny, bool is_normal = false) {
-  const bool may_flush = s.Has(ir::kFtz) && !is_normal && !IsNormalMultiple(s) &&
+  const bool may_flush = s.Has(ir::kFtz) && !is_normal && !IsFlushedByMachine(s, value) &&
+                         !IsNormalMultiple(s) &&
                          (llvm::isa<llvm::Constant>(value) || !floats.IsNeverSubnormal(value, s.inst.type));
   if (!may_flush) return ReturnFloat(s, floats, value, true);
   s.Return(floats.Finish(value, s.inst.type, s.inst.attrs.flags, tiny()));
@@ -57,16 +67,17 @@ bool IsArithmeticMode(Rounding mode) { return mode >= Rounding::kNearestEven && 
 Status EmitFAdd(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
-  return ReturnFloat(s, floats,
-                     floats.Add(floats.Operand(s, 0, s.inst.type), floats.Operand(s, 1, s.inst.type),
-                                s.inst.type, ModeOf(s)));
+  Value sum = floats.Add(floats.Operand(s, 0, s.inst.type), floats.Operand(s, 1, s.inst.type), s.inst.type,
+                         ModeOf(s));
+  return ReturnFloat(s, floats, sum, IsFlushedByMachine(s, sum));
 }
 
 Status EmitFSub(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
   Value a = floats.Operand(s, 0, s.inst.type), b = floats.Operand(s, 1, s.inst.type);
-  return ReturnFloat(s, floats, floats.Add(a, floats.Negate(b, s.inst.type), s.inst.type, ModeOf(s)));
+  Value difference = floats.Add(a, floats.Negate(b, s.inst.type), s.inst.type, ModeOf(s));
+  return ReturnFloat(s, floats, difference, IsFlushedByMachine(s, difference));
 }
 
 Status EmitFMul(Site& s) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "lowering/llvm/kernel/flush_to_zero.h"
 #include "lowering/llvm/kernel/function.h"
 #include "lowering/llvm/lanes/better_axes.h"
 #include "lowering/llvm/lanes/joined_rows.h"
@@ -102,8 +103,9 @@ void LayOutDeferred(KernelLayout& layout, const DeferredAtomics& deferred) {
   layout.slot_bytes_per_block += deferred.Bytes();
 }
 
-Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
+Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel, bool flushes) {
   auto body = [&](llvm::Function* function, bool one_dimensional) -> Status {
+    if (flushes) DeclareFlushing(*function);
     FunctionEmitter emitter(m, kernel, function, one_dimensional);
     LayOutDeferred(m.layout, emitter.deferred);
     TRY_STATUS(kernel.resumes == ir::Resumes::kNever    ? EmitKernel(emitter)
@@ -154,7 +156,7 @@ void EmitNeverCalled(ModuleEmitter& m, llvm::Function* function) {
   b.CreateUnreachable();
 }
 
-Status EmitCallees(ModuleEmitter& m) {
+Status EmitCallees(ModuleEmitter& m, bool flushes) {
   // Bodies may reach further functions only through what the layout has found already.
   for (uint32_t index : m.layout.functions) {
     const ir::Function* f = DefinitionOf(m.ir, m.ir.functions[index]);
@@ -168,6 +170,7 @@ Status EmitCallees(ModuleEmitter& m) {
       EmitNeverCalled(m, function);
       continue;
     }
+    if (flushes) DeclareFlushing(*function);
     FunctionEmitter emitter(m, *f, function, m.options.thread_ids == ThreadIds::kOneDimensional);
     TRY_STATUS(EmitCallee(emitter));
   }
@@ -189,9 +192,11 @@ Result<EmittedKernel> EmitAs(llvm::LLVMContext& context, const ir::Module& modul
   m.lane_width = vectors ? options.lane_width : 1;
   m.module->setDataLayout(TRY(DataLayoutOf(options.target)));
   m.param_bytes = kernel.param_bytes;
-  TRY_STATUS(EmitKernelFunctions(m, kernel));
-  TRY_STATUS(EmitCallees(m));
+  const bool flushes = RunsFlushing(module, kernel, m.layout, m.traits);
+  TRY_STATUS(EmitKernelFunctions(m, kernel, flushes));
+  TRY_STATUS(EmitCallees(m, flushes));
   if (m.debug) m.debug->Finish();
+  if (flushes) RunFlushing(m.module->getFunction(EntryName(kernel)));
   std::string complaint;
   llvm::raw_string_ostream stream(complaint);
   if (llvm::verifyModule(*m.module, &stream)) {
@@ -199,6 +204,9 @@ Result<EmittedKernel> EmitAs(llvm::LLVMContext& context, const ir::Module& modul
                 "kernel " + kernel.name + ": LLVM rejects the emitted code: " + stream.str());
   }
   TRY_STATUS(LinkLibraries(*m.module, options.target));
+  if (flushes) {  // what is inlined must be like what it is inlined in
+    for (llvm::Function& function : *m.module) DeclareFlushing(function);
+  }
   return EmittedKernel{std::move(m.module), std::move(m.layout)};
 }
 
