@@ -10,6 +10,7 @@
 #include "ir/verify/verify.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -90,8 +91,10 @@ TEST_CASE("joined kernels compute after each pass what they do alone", "[joined]
   const std::vector<std::byte> alone[] = {Alone("a"), Alone("b"), Alone("c")};
   CHECK(alone[0] != alone[1]);
   CHECK(alone[1] != alone[2]);
+  test::Sample sample(5);  // the first and the last
   for (const char* stage :
        {"join-kernels", "inline-calls", "flatten-calls", "simplify", "join-neighbouring-accesses", ""}) {
+    if (sample.Skips()) continue;
     const ir::Module module = Joined(stage);
     for (uint32_t number = 0; number < 3; ++number) {
       INFO(stage << " " << number);
@@ -103,7 +106,9 @@ TEST_CASE("joined kernels compute after each pass what they do alone", "[joined]
 TEST_CASE("the images of joined kernels run one object", "[joined]") {
   const std::vector<std::byte> alone[] = {Alone("a"), Alone("b"), Alone("c")};
   const ir::Module module = Joined();
+  test::Sample sample(2);
   for (const int level : {1, 3}) {
+    if (sample.Skips()) continue;
     auto jit = lowering::Jit::Create({.entry_points = EntryPoints(), .optimisation = level});
     REQUIRE(jit);
     std::vector<lowering::KernelImage> others;
