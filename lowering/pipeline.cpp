@@ -62,7 +62,7 @@ constexpr std::array kPasses = {
               "a barrier that it removes ends no region, needs no slot and requires no other tier"},
     PassEntry{"keep-early-reads", KeepEarlyReads, Phase::kSimt, For::kAll, On::kKernels, Without::kNever,
               "after the pass before, which would compare all intervals with its barriers"},
-    PassEntry{"read-before-stores", ReadBeforeStores, Phase::kSimt, For::kAll, On::kKernels,
+    PassEntry{"read-before-stores", ReadBeforeStores, Phase::kSimt, For::kAll, On::kKernels, Without::kSlower,
               "before the next pass: no store lies between loads that it joins"},
     PassEntry{"join-neighbouring-accesses", JoinNeighbouringAccesses, Phase::kSimt, For::kAll, On::kFunctions,
               Without::kSlower,
