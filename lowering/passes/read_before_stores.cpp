@@ -105,6 +105,8 @@ class Trip {
   bool Note(InstId id) {
     const Inst& inst = f_.at_inst(id);
     if (ir::IsTerminator(inst.op)) return inst.op == Opcode::kCondBr;
+    if (inst.op == Opcode::kSpecialRegister && (inst.attrs.flags & ir::kVolatile) != 0)
+      return false;  // a clock
     const bool frozen =
         inst.op == Opcode::kLoad && (inst.attrs.space == Space::kParam || inst.attrs.space == Space::kConst);
     if (frozen ||

@@ -1,5 +1,6 @@
 // The thread of a fault of the hardware in vector code, which knows only its block.
 #include "runtime/engine/kernel_module.h"
+#include "runtime/launch/swapped_axes.h"
 
 namespace ptx2cpu::rt {
 
@@ -17,14 +18,11 @@ void KernelCode::FindThread(const LaunchShape& shape, std::span<const std::byte>
   fault.outside_of = error.outside_of;
   fault.address = error.address;
   // Blocks that ran as one are neighbours along x, or along y where the code has the two exchanged.
-  for (uint32_t Dim3::* const axis : {&Dim3::x, &Dim3::y}) {
-    fault.place = error.block;
-    for (uint32_t n = 0; n < error.joined && fault.place.*axis < shape.grid.*axis;
-         ++n, ++(fault.place.*axis)) {
-      const Result<std::optional<ir::FaultingAccess>> found = module_.ThreadOf(name_, fault, params);
-      if (!found) return;
-      if (*found) return NameAccess(error, shape.block, fault.place, (*found)->thread, (*found)->address);
-    }
+  uint32_t Dim3::* const axis = SwapsAxes(kernel()) ? &Dim3::y : &Dim3::x;
+  for (uint32_t n = 0; n < error.joined && fault.place.*axis < shape.grid.*axis; ++n, ++(fault.place.*axis)) {
+    const Result<std::optional<ir::FaultingAccess>> found = module_.ThreadOf(name_, fault, params);
+    if (!found) return;
+    if (*found) return NameAccess(error, shape.block, fault.place, (*found)->thread, (*found)->address);
   }
 }
 

@@ -189,6 +189,21 @@ TEST_CASE("kernels flush to zero if all subnormal results are flushed", "[flush]
   CHECK(tests == 3 * products);
 }
 
+// LLVM computes with constants as if nothing was flushed.
+TEST_CASE("results of constants are flushed too", "[flush]") {
+  if (!HasFlush()) return;
+  for (const char* result :
+       {"div.approx.ftz.f32 %x, 0f00C00000, 0f40800000;", "div.rn.ftz.f32 %x, 0f00C00000, 0f40800000;",
+        "mul.ftz.f32 %x, 0f00C00000, 0f3E800000;", "mul.rn.ftz.f32 %x, 0f00800000, 0f3F7FFFFF;",
+        "fma.rn.ftz.f32 %x, 0f00800000, 0f3F000000, 0f00000000;",
+        "fma.rn.ftz.f32 %x, 0f00800000, 0f3F7FFFFF, 0f80000000;", "sub.ftz.f32 %x, 0f00C00000, 0f00800000;",
+        "rcp.rn.ftz.f32 %x, 0f7F000001;"}) {
+    INFO(result);
+    CheckSame("  mul.ftz.f32 %y, %x, %y;\n  " + std::string(result) + "\n  min.f32 %x, %x, %y;\n", 3);
+    CheckSame("  mul.ftz.f32 %y, %x, %y;\n  " + std::string(result) + "\n", 3);
+  }
+}
+
 TEST_CASE("a fault in a kernel that flushes to zero leaves the callers' arithmetic", "[flush]") {
   if (!HasFlush()) return;
   const auto product = [] {

@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -25,13 +26,14 @@ bool IsNormalMultiple(const Site& s) {
          s.e.units[s.inst.results[0].index] >= analysis::kLeastNormal;
 }
 
-// The instruction that computes it flushes it (lowering/llvm/kernel/flush_to_zero.h). What the emitter folded
-// to a constant is as without flush.
-bool IsFlushedByMachine(const Site& s, Value value) {
+// The instruction that computes it flushes it (lowering/llvm/kernel/flush_to_zero.h). What the emitter, or
+// LLVM, computes of constants is as without flush.
+bool IsFlushedByMachine(const Site& s, std::initializer_list<Value> operands) {
   const llvm::DenormalMode mode =
       s.b.GetInsertBlock()->getParent()->getDenormalMode(llvm::APFloat::IEEEsingle());
   return mode.Output == llvm::DenormalMode::PreserveSign && s.inst.type == Type::kF32 &&
-         ModeOf(s) == Rounding::kNearestEven && !llvm::isa<llvm::Constant>(value);
+         ModeOf(s) == Rounding::kNearestEven &&
+         !std::ranges::all_of(operands, [](Value value) { return llvm::isa<llvm::Constant>(value); });
 }
 
 Status ReturnFloat(Site& s, Floats& floats, Value value, bool is_normal = false) {
@@ -42,8 +44,9 @@ Status ReturnFloat(Site& s, Floats& floats, Value value, bool is_normal = false)
 
 // A result that is rounded once from `tiny`'s operands, unless analyses show that it is never flushed. A
 // constant shows nothing: it may have been rounded to the least normal number.
-Status ReturnRounded(Site& s, Floats& floats, Value value, const auto& tiny, bool is_normal = false) {
-  const bool may_flush = s.Has(ir::kFtz) && !is_normal && !IsFlushedByMachine(s, value) &&
+Status ReturnRounded(Site& s, Floats& floats, std::initializer_list<Value> operands, Value value,
+                     const auto& tiny, bool is_normal = false) {
+  const bool may_flush = s.Has(ir::kFtz) && !is_normal && !IsFlushedByMachine(s, operands) &&
                          !IsNormalMultiple(s) &&
                          (llvm::isa<llvm::Constant>(value) || !floats.IsNeverSubnormal(value, s.inst.type));
   if (!may_flush) return ReturnFloat(s, floats, value, true);
@@ -67,17 +70,16 @@ bool IsArithmeticMode(Rounding mode) { return mode >= Rounding::kNearestEven && 
 Status EmitFAdd(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
-  Value sum = floats.Add(floats.Operand(s, 0, s.inst.type), floats.Operand(s, 1, s.inst.type), s.inst.type,
-                         ModeOf(s));
-  return ReturnFloat(s, floats, sum, IsFlushedByMachine(s, sum));
+  Value a = floats.Operand(s, 0, s.inst.type), b = floats.Operand(s, 1, s.inst.type);
+  return ReturnFloat(s, floats, floats.Add(a, b, s.inst.type, ModeOf(s)), IsFlushedByMachine(s, {a, b}));
 }
 
 Status EmitFSub(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
   Value a = floats.Operand(s, 0, s.inst.type), b = floats.Operand(s, 1, s.inst.type);
-  Value difference = floats.Add(a, floats.Negate(b, s.inst.type), s.inst.type, ModeOf(s));
-  return ReturnFloat(s, floats, difference, IsFlushedByMachine(s, difference));
+  return ReturnFloat(s, floats, floats.Add(a, floats.Negate(b, s.inst.type), s.inst.type, ModeOf(s)),
+                     IsFlushedByMachine(s, {a, b}));
 }
 
 Status EmitFMul(Site& s) {
@@ -87,7 +89,7 @@ Status EmitFMul(Site& s) {
   const Rounding mode = ModeOf(s);
   Value x = floats.Operand(s, 0, type), y = floats.Operand(s, 1, type);
   return ReturnRounded(
-      s, floats, floats.Multiply(x, y, type, mode),
+      s, floats, {x, y}, floats.Multiply(x, y, type, mode),
       [&] { return floats.ProductIsTiny(x, y, nullptr, type, mode); }, IsNormalProduct(s));
 }
 
@@ -98,7 +100,7 @@ Status EmitFFma(Site& s) {
   const Rounding mode = ModeOf(s);
   Value x = floats.Operand(s, 0, type), y = floats.Operand(s, 1, type), z = floats.Operand(s, 2, type);
   if (Value near = floats.FmaNearAddend(s, x, y, z, mode)) return ReturnFloat(s, floats, near, true);
-  return ReturnRounded(s, floats, floats.Fma(x, y, z, type, mode),
+  return ReturnRounded(s, floats, {x, y, z}, floats.Fma(x, y, z, type, mode),
                        [&] { return floats.ProductIsTiny(x, y, z, type, mode); });
 }
 
@@ -116,7 +118,7 @@ Status EmitFDiv(Site& s) {
     Value zero = s.b.CreateBinaryIntrinsic(intrinsic::copysign, floats.Constant(b, 0), b);
     quotient = s.b.CreateSelect(large, s.b.CreateFMul(a, zero), quotient);
   }
-  return ReturnRounded(s, floats, quotient, [&] { return floats.QuotientIsTiny(a, b, type); });
+  return ReturnRounded(s, floats, {a, b}, quotient, [&] { return floats.QuotientIsTiny(a, b, type); });
 }
 
 namespace {
@@ -157,7 +159,7 @@ Status EmitFRcp(Site& s) {
   Value a = floats.Operand(s, 0, s.inst.type);
   Value one =
       IsHalf(s.inst.type) ? Literal(a, s.inst.type == Type::kF16 ? 0x3C00 : 0x3F80) : floats.Constant(a, 1);
-  return ReturnRounded(s, floats, floats.Divide(one, a, s.inst.type, ModeOf(s)),
+  return ReturnRounded(s, floats, {one, a}, floats.Divide(one, a, s.inst.type, ModeOf(s)),
                        [&] { return floats.QuotientIsTiny(one, a, s.inst.type); });
 }
 

@@ -20,7 +20,7 @@ enum class Rule : uint8_t {
   kApproximate,  // f32 with .ftz, whose operand is normal: no term that counts is subnormal
   kRoot,         // of f32: never subnormal
   kConverted,    // by instructions that do not flush, or by integers
-  kIntegers,     // results that are no floats
+  kIntegers,     // results that are no floats, or words of f16, whose sums are in f32 and f64 and normal
   kAtomic,       // sums of floats keep subnormal numbers in shared memory
   kCall,         // of functions that this is known of
   kNever,

@@ -5,8 +5,8 @@
 //
 // x86 flushes as .ftz does: what is below the least normal number when rounded with any exponent (Intel SDM,
 // volume 1, 11.5.2.3 and 4.9.1.5). Operands are still flushed by code where they may be subnormal: LLVM gives
-// `x` for `x * 1` and `x + -0`, which no processor then flushes. Faults leave a kernel by a jump, before
-// which runtime/worker/fault.cpp restores the register.
+// `x` for `x * 1` and `x + -0`, which no processor then flushes; and results of constants, which LLVM
+// computes. Faults leave a kernel by a jump, before which runtime/worker/fault.cpp restores the register.
 #pragma once
 
 #include <llvm/IR/Function.h>
