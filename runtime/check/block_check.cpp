@@ -57,16 +57,16 @@ void BlockCheck::Report(const ptx2cpu_block& block, uint32_t thread, uint32_t pt
 
 namespace {
 
-// Without the lanes whose addresses the instruction ignores.
-Accesses OfLanesThatCount(const Accesses& given) {
-  Accesses accesses = given;
-  const uint32_t count = given.form >> PTX2CPU_ACCESS_LANES_SHIFT & 63;
-  if (count == 0 || count >= kLanes) return accesses;
-  for (uint64_t rest = given.lanes; rest != 0; rest &= rest - 1) {
+// The lanes whose addresses the instruction does not ignore.
+uint64_t LanesThatCount(const Accesses& accesses) {
+  const uint32_t count = accesses.form >> PTX2CPU_ACCESS_LANES_SHIFT & 63;
+  uint64_t lanes = accesses.lanes;
+  if (count == 0 || count >= kLanes) return lanes;
+  for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-    if ((given.thread + lane) % kLanes >= count) accesses.lanes &= ~(uint64_t{1} << lane);
+    if ((accesses.thread + lane) % kLanes >= count) lanes &= ~(uint64_t{1} << lane);
   }
-  return accesses;
+  return lanes;
 }
 
 // Whether lanes access neighbouring memory in long runs.
@@ -85,13 +85,14 @@ bool HasLongRuns(const Accesses& accesses) {
 
 }  // namespace
 
-void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& given) {
-  const Accesses accesses = OfLanesThatCount(given);
-  if (accesses.lanes == 0) return;
-  const bool is_one = std::has_single_bit(accesses.lanes);
-  if (is_one && AccessLanes(block, accesses)) return;
-  if (AccessRow(block, accesses)) return;
-  if (!is_one && !HasLongRuns(accesses) && AccessLanes(block, accesses)) return;
+void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& accesses) {
+  if (const uint64_t lanes = LanesThatCount(accesses); lanes != accesses.lanes) {
+    Accesses fewer = accesses;
+    fewer.lanes = lanes;
+    return Access(block, fewer);
+  }
+  if (accesses.lanes == 0 || AccessRow(block, accesses)) return;
+  if (!HasLongRuns(accesses) && AccessLanes(block, accesses)) return;
   std::optional<MemoryRange> holder;
   for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));

@@ -96,7 +96,6 @@ class BlockCheck {
   // lane_races.cpp
   bool Synchronises(const Accesses& accesses, uint64_t real, uint64_t bytes) const;
   bool AccessLanes(const ptx2cpu_block& block, const Accesses& accesses);
-  bool HasCells(const Target& target);
   void EnterLanes(const Accesses& accesses, const AccessSite& whole, const Target& target);
   bool EnterLane(const Accesses& accesses, uint32_t lane, uint64_t offset, Lines& lines, uint64_t owner,
                  Conflict& conflict);

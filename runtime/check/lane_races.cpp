@@ -72,18 +72,8 @@ bool BlockCheck::AccessLanes(const ptx2cpu_block& block, const Accesses& accesse
   }
   const bool is_copy = (accesses.form & PTX2CPU_ACCESS_ASYNC) != 0;
   if (!is_copy && Synchronises(accesses, target.real, whole.bytes)) return false;
-  if (std::has_single_bit(accesses.lanes) && !is_copy && !HasCells(target)) return false;  // a row of one
   EnterLanes(accesses, whole, target);
   return true;
-}
-
-bool BlockCheck::HasCells(const Target& target) {
-  if (target.memory == Target::Memory::kShared)
-    return shared_.At(target.offset / kBytesOfLine, SharedOwner()).has_cells;
-  GlobalShadow::Stretch& stretch = GlobalShadow::Get().StretchOf(target.real);
-  std::lock_guard lock(stretch.lock);
-  return stretch.lines.At(target.real % GlobalShadow::kStretchBytes / kBytesOfLine, launch_->number)
-      .has_cells;
 }
 
 void BlockCheck::EnterLanes(const Accesses& accesses, const AccessSite& whole, const Target& target) {
