@@ -114,9 +114,17 @@ class OneModule final : public TranslatedModule {
                            .code_for_warps = true};
     return TryInTurn<std::optional<KernelImage>>(first, [&](Attempt with, Attempt& has) {
       if (control.others != nullptr) control.others->clear();
-      auto image = CompileWith(with, has, kernel, options, control);
-      if (control.stop != nullptr && *control.stop) has = {};
-      return image;
+      const auto forget_if_stopped = [&] {  // another attempt would be stopped too
+        if (control.stop != nullptr && *control.stop) has = {};
+      };
+      try {
+        auto image = CompileWith(with, has, kernel, options, control);
+        forget_if_stopped();
+        return image;
+      } catch (const InternalError&) {
+        forget_if_stopped();
+        throw;
+      }
     });
   }
 
@@ -176,7 +184,7 @@ class OneModule final : public TranslatedModule {
     has.beside_others = false;
     build.joined = &has.beside_others;
     std::optional<ir::Module> module;
-    const bool warps = std::exchange(has.code_for_warps, false);
+    has.code_for_warps = false;
     const auto& block = options.block;
     try {
       if (block)
@@ -184,7 +192,7 @@ class OneModule final : public TranslatedModule {
       else
         module = TRY(module_.Build(kernel, build));
     } catch (const InternalError&) {
-      has.code_for_warps = warps;
+      has.code_for_warps = build.pipeline.lanes_together;
       throw;
     }
     if (!module) return module;

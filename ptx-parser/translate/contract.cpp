@@ -25,8 +25,12 @@ struct Term {
 
 class Contractor {
  public:
-  Contractor(ir::Function& f, const std::vector<Unrounded>& unrounded)
-      : f_(f), unrounded_(unrounded), statement_block_(f.insts.size(), kNone) {
+  // With kept registers, what keeps them is no use: code to step through computes the same.
+  Contractor(ir::Function& f, const std::vector<Unrounded>& unrounded, bool keeps_registers)
+      : f_(f),
+        unrounded_(unrounded),
+        keeps_registers_(keeps_registers),
+        statement_block_(f.insts.size(), kNone) {
     for (const Unrounded& one : unrounded) statement_block_[one.inst.index] = one.statement_block;
   }
 
@@ -57,7 +61,7 @@ class Contractor {
     for (const ir::Block& block : f_.blocks) {
       if (block.removed) continue;
       for (InstId id : block.insts) {
-        if (KeptRegisters::IsKeeping(f_.at_inst(id))) continue;  // code to step through computes the same
+        if (keeps_registers_ && KeptRegisters::IsKeeping(f_.at_inst(id))) continue;
         for (ValueId operand : f_.at_inst(id).operands) users_[operand.index].push_back(id);
         for (const ir::Edge& edge : f_.at_inst(id).edges) {
           for (ValueId arg : edge.args) is_passed_[arg.index] = true;
@@ -194,6 +198,7 @@ class Contractor {
 
   ir::Function& f_;
   const std::vector<Unrounded>& unrounded_;
+  const bool keeps_registers_;
   std::vector<uint32_t> statement_block_;     // by instruction; kNone: rounded as written
   std::vector<std::vector<InstId>> users_;    // by value
   std::vector<bool> is_passed_;               // by value: to a block
@@ -202,6 +207,8 @@ class Contractor {
 
 }  // namespace
 
-void Contract(ir::Function& f, const std::vector<Unrounded>& unrounded) { Contractor(f, unrounded).Run(); }
+void Contract(ir::Function& f, const std::vector<Unrounded>& unrounded, bool keeps_registers) {
+  Contractor(f, unrounded, keeps_registers).Run();
+}
 
 }  // namespace ptx2cpu::ptx

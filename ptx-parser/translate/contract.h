@@ -18,6 +18,6 @@ struct Unrounded {
 // negated or not, is an unrounded sum or difference of the same statement block with the same .ftz. Of two
 // products that meet in a sum the first operand is contracted. Products that are clamped (.sat) or doubled
 // (t + t) stay.
-void Contract(ir::Function& f, const std::vector<Unrounded>& unrounded);
+void Contract(ir::Function& f, const std::vector<Unrounded>& unrounded, bool keeps_registers);
 
 }  // namespace ptx2cpu::ptx

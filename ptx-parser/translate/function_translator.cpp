@@ -47,7 +47,7 @@ class FunctionTranslator {
       if (e_.error) return Fail(std::move(*e_.error));
     }
     e_.ssa.Finish();
-    if (options.contract) Contract(f_, e_.unrounded);
+    if (options.contract) Contract(f_, e_.unrounded, options.keeps_registers);
     return std::move(f_);
   }
 

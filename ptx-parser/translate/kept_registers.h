@@ -16,7 +16,7 @@ class KeptRegisters {
 
   // Those that the emitter's current instruction writes, at the current place.
   void KeepWritten();
-  // Whether it is a store of this class, as PTX has none.
+  // Whether it may be a store of this class; st.volatile.local of the text is like them.
   static bool IsKeeping(const ir::Inst& inst) {
     return inst.op == ir::Opcode::kStore && inst.attrs.space == ir::Space::kLocal &&
            inst.attrs.order == ir::MemoryOrder::kVolatile;

@@ -31,6 +31,12 @@ TEST_CASE("contraction: the same where registers are kept") {
   CHECK(CountFused("mul.f32 %f3, %f1, %f2; st.global.f32 [%rd1+8], %f3; add.f32 %f9, %f3, %f1;", keeps) == 0);
 }
 
+TEST_CASE("contraction: a volatile store to local memory is a use") {
+  const char* const body =
+      ".local .f32 x; mul.f32 %f3, %f1, %f2; st.volatile.local.f32 [x], %f3; add.f32 %f9, %f3, %f1;";
+  CHECK(CountFused(body) == 0);
+}
+
 TEST_CASE("contraction: all uses of a product or none") {
   CHECK(
       CountFused(
