@@ -119,8 +119,8 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
     if (options.joined != nullptr) *options.joined = names.size() > 1;  // also if a CHECK fails for another
     // Another one that cannot be translated is no error of this one.
     auto several = ptx::Translate(*symbols_, names, translation);
+    if (options.joined != nullptr && !several) *options.joined = false;
     if (several) module = *std::move(several);
-    if (options.joined != nullptr) *options.joined = several && names.size() > 1;
   }
   watch.Lap("ir");
   if (options.pipeline.verify_each) TRY_STATUS(ir::Verify(module));

@@ -62,7 +62,7 @@ function CheckSample(context, name, sample) {
   const text = run.stdout + run.stderr;
   const says = sample.says?.exec(text)?.[0].replaceAll(/\s+/g, " ").slice(0, 80);
   const right = run.status === 0 && (sample.says === undefined || says !== undefined) && !sample.never?.test(text);
-  const measure = !right ? `status ${run.status}: ${LastLines(text)}`
+  const measure = !right ? `status ${run.status}: ${LastLines(text).replaceAll(/\/\S*\//g, "")}`
                   : says ? `prints "${says}"`
                   : sample.never ? "no mismatch with the CPU's result, of 32 x 32 x 32 tiles" : "its status is 0";
   return {what: name, ran: run.status === 0 || right, right, measure, ours: run.processor};
