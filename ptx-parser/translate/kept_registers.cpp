@@ -2,27 +2,20 @@
 
 #include <algorithm>
 
+#include "ptx-parser/translate/written_registers.h"
+
 namespace ptx2cpu::ptx {
 
 using ir::Type;
 using ir::ValueId;
 
 void KeptRegisters::KeepWritten() {
-  const Match& match = e_.match;
-  const auto operands = e_.ast.Operands(*e_.instruction);
-  if (match.form->has_rest) {  // a call: results are among them
-    for (const ast::Operand& operand : operands) Keep(operand);
-    return;
-  }
-  for (size_t o = 0; o < match.form->operands.size() && o < match.slots.size(); ++o) {
-    if (match.form->operands[o].written && match.slots[o] != Match::kAbsent) Keep(operands[match.slots[o]]);
-  }
+  ForEachWritten(e_.ast, e_.ast.Operands(*e_.instruction), e_.match,
+                 [this](const ast::Operand& operand) { Keep(operand); });
 }
 
 void KeptRegisters::Keep(const ast::Operand& operand) {
-  if (operand.HasChildren()) {
-    for (const ast::Operand& child : e_.ast.Children(operand)) Keep(child);
-  } else if (operand.symbol_kind == ast::SymbolKind::kRegister) {
+  if (operand.symbol_kind == ast::SymbolKind::kRegister) {
     // Of a vector the whole of it or a component.
     const uint32_t all = e_.ast.RegisterDeclaration(e_.source, operand.symbol).vector;
     const uint32_t before = (operand.symbol - RangeOf(operand.symbol).first) % all;

@@ -23,15 +23,8 @@ class Collector {
     const Match& match = matches_[instruction];
     const std::span<const ast::Operand> operands =
         module_.Operands(module_.Instructions(function_)[instruction]);
-    if (match.form->has_rest) {  // a call: results are among them, and what the callee shares
-      for (const ast::Operand& operand : operands) Add(operand, block);
-      AddModuleRegisters(block);
-      return;
-    }
-    for (size_t o = 0; o < match.form->operands.size() && o < match.slots.size(); ++o) {
-      if (match.form->operands[o].written && match.slots[o] != Match::kAbsent)
-        Add(operands[match.slots[o]], block);
-    }
+    ForEachWritten(module_, operands, match, [&](const ast::Operand& operand) { Add(operand, block); });
+    if (match.form->has_rest) AddModuleRegisters(block);  // a call: what the callee shares
   }
 
   // Those of the module are loaded where a function begins and after calls (module_frame.h).
@@ -45,9 +38,7 @@ class Collector {
 
  private:
   void Add(const ast::Operand& operand, uint32_t block) {
-    if (operand.HasChildren()) {
-      for (const ast::Operand& child : module_.Children(operand)) Add(child, block);
-    } else if (operand.symbol_kind == ast::SymbolKind::kRegister) {
+    if (operand.symbol_kind == ast::SymbolKind::kRegister) {
       Add(operand.symbol, module_.RegisterDeclaration(function_, operand.symbol).vector, block);
     }
   }

@@ -42,6 +42,13 @@ struct AccessSite {
   }
 };
 
+// Whether lanes' accesses of this form may be entered together: each concerns its own bytes and thread only.
+inline bool IsForLanesTogether(uint32_t form) {
+  constexpr uint32_t kOthers = PTX2CPU_ACCESS_BULK | PTX2CPU_ACCESS_LOCKSTEP | PTX2CPU_ACCESS_MBARRIER |
+                               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES;
+  return (form & kOthers) == 0;
+}
+
 // Where the bytes of an access are.
 struct Target {
   enum class Memory : uint8_t { kGlobal, kShared, kLocal, kOther } memory = Memory::kGlobal;

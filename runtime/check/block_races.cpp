@@ -186,10 +186,8 @@ std::optional<Accesses> AsRow(const Accesses& accesses) {
 }
 
 bool HasRowForm(const Accesses& accesses) {
-  constexpr uint32_t kOthers = PTX2CPU_ACCESS_BULK | PTX2CPU_ACCESS_LOCKSTEP | PTX2CPU_ACCESS_MBARRIER |
-                               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES;
   const uint32_t bytes = accesses.bytes;
-  return (accesses.form & kOthers) == 0 && (bytes == 4 || bytes == 8 || bytes == 16);
+  return IsForLanesTogether(accesses.form) && (bytes == 4 || bytes == 8 || bytes == 16);
 }
 
 }  // namespace

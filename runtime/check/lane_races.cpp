@@ -30,9 +30,7 @@ Hull HullOf(const Accesses& accesses) {
 }
 
 bool HasLaneForm(const Accesses& accesses) {
-  constexpr uint32_t kOthers = PTX2CPU_ACCESS_BULK | PTX2CPU_ACCESS_LOCKSTEP | PTX2CPU_ACCESS_MBARRIER |
-                               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES;
-  return (accesses.form & kOthers) == 0 && std::has_single_bit(accesses.bytes) && accesses.bytes <= 16;
+  return IsForLanesTogether(accesses.form) && std::has_single_bit(accesses.bytes) && accesses.bytes <= 16;
 }
 
 }  // namespace
