@@ -64,6 +64,8 @@ Status JoinKernels(ir::Module& module, const PassOptions& options);
 // Programs whose lanes count on executing each access together: barriers of the warp between loads and
 // stores.
 Status KeepLanesInStep(ir::Module& module, const PassOptions& options);
+// Barriers of the warp between accesses of different lanes that a GPU's lock step keeps in order.
+Status KeepStatementsInStep(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Inlines calls that lead to a barrier, a collective or an exit, and small functions, in all functions that a
 // kernel reaches; the others become declarations.
 Status InlineCalls(ir::Module& module, const PassOptions& options);

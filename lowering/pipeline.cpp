@@ -29,6 +29,8 @@ constexpr std::array kPasses = {
     PassEntry{"keep-lanes-in-step", nullptr, Phase::kSimt, For::kAll, On::kModule, Without::kNever,
               "before inlining: a function in which lanes wait for each other concerns the caller's regions",
               KeepLanesInStep},
+    PassEntry{"keep-statements-in-step", KeepStatementsInStep, Phase::kSimt, For::kAll, On::kKernels,
+              Without::kNever, "before any pass that moves accesses: the barriers keep them in place"},
     PassEntry{"inline-calls", nullptr, Phase::kSimt, For::kAll, On::kModule, Without::kNever,
               "a barrier, collective or exit in a callee concerns the caller's regions, so it must be "
               "visible there",

@@ -74,16 +74,22 @@ TEST_CASE("targets from sm_70 on get such barriers only where a store reaches a 
       "%mine, ^go, ^wait\n"
       "^go:\n  %one = const i32 1\n  %next = add i32 %x, %one\n  store i32 shared volatile %at, %next\n"
       "  %seen = load i32 shared volatile %at\n  store i32 global %data, %seen\n  ret\n");
+  const std::string own_word =
+      "  %t64 = zext i64 from i32 %t\n  %two = const i32 2\n  %o = shl i64 %t64, %two\n"
+      "  %mine = add i64 %at, %o\n";
   const std::string other = kernel(
-      "  store i32 shared volatile %at, %t\n  %x = load i32 shared %at\n  store i32 global %data, %x\n  "
-      "ret\n");
+      own_word +
+      "  store i32 shared volatile %mine, %t\n  %x = load i32 shared %mine\n  store i32 global %data, %x\n"
+      "  ret\n");
   const std::string apart = kernel(
       "  store i32 shared volatile %at, %t\n  %zero = const i32 0\n  barrier_block %zero\n  %x = load i32 "
       "shared volatile %at\n  store i32 global %data, %x\n  ret\n");
-  const std::string own = kernel(
-      "  %w = zext i64 from i32 %t\n  %v = zext i64 from i32 %t\n  store i32 shared volatile %at, %t\n  "
-      "store i32 shared volatile %w, %t\n  %y = load i32 shared volatile %v\n  %x = load i32 shared volatile "
-      "%at\n  store i32 global %data, %x\n  ret\n");
+  const std::string own =
+      kernel(own_word +
+             "  %w = trunc i32 from i64 %mine\n  %v = zext i64 from i32 %w\n  %u = zext i64 from i32 %w\n"
+             "  store i32 shared volatile %mine, %t\n  store i32 shared volatile %v, %t\n"
+             "  %y = load i32 shared volatile %u\n  %x = load i32 shared volatile %mine\n"
+             "  store i32 global %data, %x\n  ret\n");
   const std::string pair = kernel(
       "  store i32 shared volatile %at, %t\n  %four = const i64 4\n  %next = add i64 %at, %four\n  %x = load "
       "i32 shared volatile %next\n  store i32 global %data, %x\n  ret\n");
@@ -102,5 +108,97 @@ TEST_CASE("targets from sm_70 on get such barriers only where a store reaches a 
     for (const ir::Inst& inst : Kernel(*built).insts)
       found |= inst.block.valid() && inst.op == ir::Opcode::kBarrierWarp;
     CHECK(found == barriers);
+  }
+}
+
+namespace {
+
+// A kernel whose threads hold the address of their own word, `%at`, of two tiles of 128 words.
+ir::Module OfTile(const std::string& body) {
+  return ParseModule(
+      "module \"m\" ptx 7.0 sm 90 static_shared 1024\nvariable shared @tile align 4 size 512 offset 0\n"
+      "variable shared @other align 4 size 512 offset 512\n"
+      "kernel @k (data: i64 @0, n: i32 @8) phase simt {\n^b0:\n  %pb = param_base\n"
+      "  %data = load i64 param %pb\n  %c8 = const i64 8\n  %pn = add i64 %pb, %c8\n"
+      "  %n = load i32 param %pn\n  %t = special i32 tid.x\n  %two = const i32 2\n"
+      "  %w = zext i64 from i32 %t\n  %o = shl i64 %w, %two\n  %tile = symbol shared @tile\n"
+      "  %second = symbol shared @other\n  %at = add i64 %tile, %o\n  %zero = const i32 0\n"
+      "  %four = const i32 4\n  %c16 = const i64 16\n  %c128 = const i64 128\n" +
+      body + "}\n");
+}
+
+size_t Barriers(const ir::Module& module) {
+  Result<ir::Module> built = After(module, "keep-statements-in-step");
+  if (!built) FAIL(built.error().Render());
+  size_t count = 0;
+  for (const ir::Inst& inst : Kernel(*built).insts)
+    count += inst.block.valid() && inst.op == ir::Opcode::kBarrierWarp ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("lanes that are seen to meet in shared memory wait for each other, others do not", "[passes]") {
+  const std::string end = "  br ^end\n^end:\n  ret\n";
+  const std::string guarded = "  %few = icmp i32 ult %t, %four\n  cond_br %few, ^arm, ^end\n^arm:\n";
+  struct Case {
+    const char* what;
+    std::string body;
+    size_t barriers;
+  };
+  const Case cases[] = {
+      {"stores over those of lanes 4 to 7",
+       "  store i32 shared %at, %zero\n  %a = add i64 %at, %c16\n" + guarded + "  store i32 shared %a, %t\n" +
+           end,
+       1},
+      {"a halo before the tile, and one after it",
+       "  %a = add i64 %at, %c16\n  store i32 shared %a, %t\n" + guarded +
+           "  store i32 shared %at, %t\n  %b = add i64 %a, %c128\n  store i32 shared %b, %t\n" + end,
+       0},
+      {"a halo as wide as an argument",
+       "  %m = zext i64 from i32 %n\n  %h = shl i64 %m, %two\n  %a = add i64 %at, %h\n"
+       "  store i32 shared %a, %t\n  %few = icmp i32 ult %t, %n\n  cond_br %few, ^arm, ^end\n^arm:\n"
+       "  store i32 shared %at, %t\n" +
+           end,
+       0},
+      {"the next lane's word is read after it was stored, and stored after it was read",
+       "  store i32 shared %at, %t\n  %a = add i64 %at, %c16\n  %x = load i32 shared %a\n"
+       "  store i32 shared %at, %x\n  br ^end\n^end:\n  ret\n",
+       2},
+      {"a barrier is between them",
+       "  store i32 shared %at, %t\n  barrier_block %zero\n  %a = add i64 %at, %c16\n"
+       "  %x = load i32 shared %a\n  store i32 global %data, %x\n" +
+           end,
+       0},
+      {"two tiles",
+       "  store i32 shared %at, %t\n  %b = add i64 %second, %c16\n  %a = add i64 %b, %o\n"
+       "  %x = load i32 shared %a\n  store i32 shared %a, %x\n" +
+           end,
+       0},
+      {"neighbours in global memory",
+       "  %g = add i64 %data, %o\n  %a = add i64 %g, %c16\n  %x = load i32 global %a\n"
+       "  store i32 global %g, %x\n" +
+           end,
+       1},
+      {"words of narrow rows, in a block of any shape",
+       "  %c64 = const i64 64\n  %a = add i64 %at, %c64\n  store i32 shared %at, %t\n"
+       "  store i32 shared %a, %zero\n" +
+           end,
+       0},
+      {"a number that is there already",
+       "  store i32 shared %at, %zero\n  %a = add i64 %at, %c16\n" + guarded +
+           "  store i32 shared %a, %zero\n" + end,
+       0},
+      {"turns of lanes that wait for each other",
+       "  br ^wait\n^wait:\n  %x = load i32 shared volatile %tile\n  %mine = icmp eq i32 %x, %t\n"
+       "  cond_br %mine, ^go, ^wait\n^go:\n  %y = load i32 shared %second\n  %z = add i32 %y, %t\n"
+       "  store i32 shared %second, %z\n  %next = add i32 %x, %four\n"
+       "  store i32 shared volatile %tile, %next\n" +
+           end,
+       0},
+  };
+  for (const Case& one : cases) {
+    INFO(one.what);
+    CHECK(Barriers(OfTile(one.body)) == one.barriers);
   }
 }

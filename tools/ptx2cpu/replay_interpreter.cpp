@@ -26,7 +26,7 @@ Result<ir::Module> BuildKernel(const ReplaySession& session, const LaunchRecord&
   lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, {}));
   options.contract = record.contract;
   if (!arguments.Has("--exec") && !arguments.Has("--collapse"))
-    options.pipeline.stop_after = "ir";  // as translated
+    options.pipeline.stop_after = kInterpretedStage;
   const lowering::PtxModule ptx = TRY(
       sources.size() == 1 ? lowering::PtxModule::Parse(std::move(sources[0].text), std::move(sources[0].name))
                           : lowering::PtxModule::Link(std::move(sources)));

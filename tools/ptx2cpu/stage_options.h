@@ -9,6 +9,10 @@
 
 namespace ptx2cpu::tool {
 
+// What the interpreter runs where no stage is named: the program as it was translated, with what a warp's
+// lock step promises it.
+inline constexpr std::string_view kInterpretedStage = "keep-statements-in-step";
+
 Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, const Source& source);
 Result<uint32_t> ReadLaneWidth(const Arguments& arguments);  // as in lowering::EmitOptions
 Result<harness::KernelCall> ReadKernelCall(const Arguments& arguments);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "analysis/lanes/swapped_axes.h"
+#include "analysis/memory/lock_step.h"
 #include "analysis/view/cfg_view.h"
 #include "ir/text/text.h"
 #include "lowering/llvm/output/jit.h"
@@ -205,6 +206,15 @@ void ExplainPartings(const lowering::PtxModule::Partings& partings, bool runs, c
   for (const ir::Position at : partings.branches) fmt::print("  lanes may part{}\n", line(at));
 }
 
+void ExplainLockStep(const ir::Module& simt, std::optional<analysis::LaunchShape> launch) {
+  const ir::Function& f = simt.functions[0];
+  for (const analysis::LockStepPair& pair : analysis::FindLockStepPairs(f, launch)) {
+    const uint32_t first = f.at_inst(pair.first).at.ptx_line, second = f.at_inst(pair.second).at.ptx_line;
+    fmt::print("  lanes of a warp wait for each other after PTX line {}: {}\n", first, simt.Line(first));
+    fmt::print("    since other lanes access the same bytes at line {}: {}\n", second, simt.Line(second));
+  }
+}
+
 Status ExplainKernel(const Arguments& arguments) {
   const KernelChoice choice = TRY(ChooseKernel(arguments));
   lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, choice.source));
@@ -243,6 +253,7 @@ Status ExplainKernel(const Arguments& arguments) {
   }
   for (const uint32_t line : barriers)
     fmt::print("  no thread can observe the barrier at PTX line {}: removed\n", line);
+  ExplainLockStep(simt, options.pipeline.passes.launch);
   if (f.resumes == ir::Resumes::kLanes)
     ExplainPartings(TRY(ptx.FindPartings(choice.kernel, options)), ir::RunsTogether(f), simt);
   fmt::print("  early exits before a barrier: {}\n", f.has_early_exit ? "yes, live masks are kept" : "none");

@@ -25,7 +25,7 @@ Status InterpretKernel(const Arguments& arguments, std::string stage) {
 }
 
 Status RunInterpret(const Arguments& arguments) {
-  return InterpretKernel(arguments, arguments.Value("--at").value_or("ir"));
+  return InterpretKernel(arguments, arguments.Value("--at").value_or(std::string(kInterpretedStage)));
 }
 
 }  // namespace ptx2cpu::tool

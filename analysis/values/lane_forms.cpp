@@ -1,0 +1,368 @@
+#include "analysis/values/lane_forms.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "analysis/values/polynomial.h"
+
+namespace ptx2cpu::analysis {
+
+using ir::Opcode;
+using ir::Type;
+using ir::ValueId;
+
+namespace {
+
+constexpr size_t kMaxTerms = 10;
+
+bool IsWord(Type type) { return type == Type::kI32 || type == Type::kI64; }
+
+// The number as an unsigned one of the type, and as a signed one.
+uint64_t Low(int64_t number, Type type) {
+  const int bits = ir::Bits(type);
+  return bits >= 64 ? static_cast<uint64_t>(number) : static_cast<uint64_t>(number) & ((1ull << bits) - 1);
+}
+int64_t Signed(int64_t number, Type type) {
+  const int unused = 64 - std::min(ir::Bits(type), 64);
+  return static_cast<int64_t>(static_cast<uint64_t>(number) << unused) >> unused;
+}
+
+int64_t Times(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+int64_t Plus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+LaneForm Filled(int64_t number) {
+  LaneForm form;
+  form.known = true;
+  form.lane.fill(number);
+  return form;
+}
+
+LaneForm Added(const LaneForm& a, const LaneForm& b, int64_t factor, Type type) {
+  LaneForm sum;
+  sum.base = Reduced(Sum(a.base, b.base, factor), ir::Bits(type));
+  sum.known = sum.base.terms.size() <= kMaxTerms;
+  for (uint32_t n = 0; n < kWarpSize; ++n)
+    sum.lane[n] = Signed(Plus(a.lane[n], Times(b.lane[n], factor)), type);
+  return sum;
+}
+
+// What an operation makes of two numbers; nothing where it is not followed.
+std::optional<int64_t> OfNumbers(Opcode op, Type type, int64_t a, int64_t b) {
+  const uint64_t x = Low(a, type), y = Low(b, type);
+  const int64_t s = Signed(a, type), t = Signed(b, type);
+  const auto bits = static_cast<uint64_t>(ir::Bits(type));
+  const uint64_t amount = Low(b, Type::kI32);
+  if (op == Opcode::kAnd) return static_cast<int64_t>(x & y);
+  if (op == Opcode::kOr) return static_cast<int64_t>(x | y);
+  if (op == Opcode::kXor) return static_cast<int64_t>(x ^ y);
+  if (op == Opcode::kShl) return amount >= bits ? 0 : static_cast<int64_t>(x << amount);
+  if (op == Opcode::kShrU) return amount >= bits ? 0 : static_cast<int64_t>(x >> amount);
+  if (op == Opcode::kShrS) return s >> std::min(amount, bits - 1);
+  if (op == Opcode::kMinS) return std::min(s, t);
+  if (op == Opcode::kMaxS) return std::max(s, t);
+  if (op == Opcode::kMinU) return static_cast<int64_t>(std::min(x, y));
+  if (op == Opcode::kMaxU) return static_cast<int64_t>(std::max(x, y));
+  if (op == Opcode::kDivU && y != 0) return static_cast<int64_t>(x / y);
+  if (op == Opcode::kRemU && y != 0) return static_cast<int64_t>(x % y);
+  if (op == Opcode::kDivS && t != 0 && t != -1) return s / t;
+  if (op == Opcode::kRemS && t != 0 && t != -1) return s % t;
+  return std::nullopt;
+}
+
+}  // namespace
+
+LaneForms::LaneForms(const ir::Function& f, const UniformityResult& uniformity, LaunchShape shape,
+                     uint32_t warp, const std::vector<ValueId>& wanted)
+    : f_(f),
+      uniformity_(uniformity),
+      shape_(shape),
+      warp_(warp),
+      needed_(f.values.size()),
+      forms_(f.values.size()),
+      predicates_(f.values.size()) {
+  if (!AreRows(shape_)) {
+    const uint32_t threads = shape_.x * std::max(shape_.y, 1u) * std::max(shape_.z, 1u);
+    const uint32_t first = warp_ * kWarpSize;
+    if (threads < first + kWarpSize) members_ = threads <= first ? 0 : (1u << (threads - first)) - 1;
+  } else if (shape_.x != 0 && warp_ * kWarpSize >= shape_.x) {
+    members_ = 0;
+  }
+  FindNeeded(wanted);
+  for (const ir::BlockId block : ir::ReversePostOrder(f)) {
+    for (const ValueId param : f.at_block(block).params) {
+      if (needed_[param.index]) forms_[param.index] = Opaque(param);
+    }
+    for (const ir::InstId id : f.at_block(block).insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      if (std::ranges::any_of(inst.results, [&](ValueId v) { return needed_[v.index]; })) Visit(inst);
+    }
+  }
+}
+
+void LaneForms::FindNeeded(const std::vector<ValueId>& wanted) {
+  std::vector<ValueId> work;
+  const auto need = [&](ValueId value) {
+    if (!needed_[value.index]) work.push_back(value);
+    needed_[value.index] = true;
+  };
+  for (const ValueId value : wanted) need(value);
+  while (!work.empty()) {
+    const ir::InstId def = f_.at_value(work.back()).def;
+    work.pop_back();
+    if (!def.valid() || ir::IsFloat(f_.at_inst(def).type)) continue;
+    const ir::Effect effect = ir::Info(f_.at_inst(def).op).effect;
+    if (effect != ir::Effect::kPure && effect != ir::Effect::kReads) continue;
+    for (const ValueId operand : f_.at_inst(def).operands) need(operand);
+  }
+}
+
+void LaneForms::Visit(const ir::Inst& inst) {
+  const bool is_predicate = inst.results.size() == 1 && f_.type_of(inst.results[0]) == Type::kI1;
+  if (is_predicate) {
+    predicates_[inst.results[0].index] = Decide(inst);
+    return;
+  }
+  if (inst.op == Opcode::kLoad) {
+    const bool is_frozen = inst.attrs.space == ir::Space::kParam || inst.attrs.space == ir::Space::kConst;
+    const bool is_same = Of(inst.operands[0]).IsSame() && inst.attrs.order == ir::MemoryOrder::kWeak;
+    for (uint32_t n = 0; n < inst.results.size(); ++n)
+      forms_[inst.results[n].index] = is_frozen && is_same ? Structural(inst, n) : Opaque(inst.results[n]);
+    return;
+  }
+  for (const ValueId result : inst.results) {
+    LaneForm form = inst.results.size() == 1 ? Compute(inst) : LaneForm{};
+    forms_[result.index] = form.known ? std::move(form) : Opaque(result);
+  }
+}
+
+LaneForm LaneForms::Single(Key key, const Polynomial* made_of, ir::BlockId block) {
+  const auto [it, is_new] = numbers_.try_emplace(std::move(key), static_cast<uint32_t>(made_in_.size()));
+  if (is_new) {
+    std::vector<uint32_t> blocks;
+    if (block.valid()) blocks.push_back(block.index);
+    for (size_t n = 0; made_of != nullptr && n < made_of->terms.size(); ++n) {
+      for (const uint32_t atom : made_of->terms[n].atoms)
+        blocks.insert(blocks.end(), made_in_[atom].begin(), made_in_[atom].end());
+    }
+    std::ranges::sort(blocks);
+    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+    made_in_.push_back(std::move(blocks));
+  }
+  LaneForm form = Filled(0);
+  form.base.terms.push_back({{it->second}, 1});
+  return form;
+}
+
+bool LaneForms::IsMadeIn(const Polynomial& p, ir::BlockId block) const {
+  return std::ranges::any_of(p.terms, [&](const Term& term) {
+    return std::ranges::any_of(
+        term.atoms, [&](uint32_t atom) { return std::ranges::binary_search(made_in_[atom], block.index); });
+  });
+}
+
+LaneForm LaneForms::Special(const ir::Inst& inst) const {
+  using enum ir::Special;
+  const ir::Special special = inst.attrs.special;
+  LaneForm form = Filled(0);
+  const bool rows = AreRows(shape_);
+  for (uint32_t n = 0; n < kWarpSize; ++n) {
+    const uint32_t thread = warp_ * kWarpSize + n;
+    const uint32_t y = std::max(shape_.y, 1u);
+    if (special == kLaneId)
+      form.lane[n] = n;
+    else if (special == kTidX)
+      form.lane[n] = rows ? thread : thread % shape_.x;
+    else if (special == kTidY && !rows)
+      form.lane[n] = thread / shape_.x % y;
+    else if (special == kTidZ && !rows)
+      form.lane[n] = thread / shape_.x / y;
+    else if (special == kNtidX && shape_.x != 0)
+      form.lane[n] = shape_.x;
+    else if (special == kNtidY && shape_.y != 0)
+      form.lane[n] = shape_.y;
+    else if (special == kNtidZ && shape_.z != 0)
+      form.lane[n] = shape_.z;
+    else
+      return {};
+  }
+  return form;
+}
+
+// A value of which no more is known than that all lanes have the same, or that it grows from lane to lane.
+LaneForm LaneForms::Opaque(ValueId value) {
+  const ThreadShape& shape = uniformity_.values[value.index];
+  if (!shape.uniform() && !shape.affine()) return {};
+  const ir::Inst* def = f_.at_value(value).def.valid() ? &f_.at_inst(f_.at_value(value).def) : nullptr;
+  LaneForm form;
+  if (def != nullptr && def->op == Opcode::kSpecialRegister && (def->attrs.flags & ir::kVolatile) == 0) {
+    form = Single({0, static_cast<int64_t>(def->attrs.special), def->attrs.index}, nullptr, {});
+  } else {
+    form = Single({1, value.index}, nullptr, f_.at_value(value).block);
+  }
+  for (uint32_t n = 0; n < kWarpSize && shape.affine(); ++n) form.lane[n] = shape.stride * n;
+  return form;
+}
+
+// A pure operation on values of which all lanes have the same.
+LaneForm LaneForms::Structural(const ir::Inst& inst, uint32_t result) {
+  const ir::Attrs& attrs = inst.attrs;
+  Key key{2,
+          static_cast<int64_t>(inst.op),
+          static_cast<int64_t>(inst.type),
+          static_cast<int64_t>(inst.from),
+          static_cast<int64_t>(attrs.bits),
+          attrs.index,
+          attrs.flags,
+          static_cast<int64_t>(attrs.space),
+          static_cast<int64_t>(attrs.compare),
+          result};
+  Polynomial all;
+  for (const ValueId operand : inst.operands) {
+    const LaneForm& form = Of(operand);
+    if (!form.IsSame()) return {};
+    AppendTo(key, form.base);
+    key.push_back(form.lane[0]);
+    all.terms.insert(all.terms.end(), form.base.terms.begin(), form.base.terms.end());
+  }
+  return Single(std::move(key), &all, {});
+}
+
+LaneForm LaneForms::Compute(const ir::Inst& inst) {
+  const auto operand = [&](size_t n) -> const LaneForm& { return Of(inst.operands[n]); };
+  if (inst.op == Opcode::kConst && IsWord(inst.type))
+    return Filled(Signed(static_cast<int64_t>(inst.attrs.bits), inst.type));
+  if (inst.op == Opcode::kSpecialRegister) return Special(inst);
+  if (inst.op == Opcode::kSymbol && inst.attrs.space != ir::Space::kLocal)
+    return Single({3, static_cast<int64_t>(inst.attrs.space), inst.attrs.index}, nullptr, {});
+  if (inst.op == Opcode::kParamBase) return Single({4}, nullptr, {});
+  if (inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric) return operand(0);
+  if (inst.op == Opcode::kSelect) return Chosen(inst);
+  if (ir::Info(inst.op).effect != ir::Effect::kPure || inst.op == Opcode::kUndef || inst.operands.empty() ||
+      !IsWord(f_.type_of(inst.results[0])))
+    return {};
+  for (const ValueId value : inst.operands) {
+    if (!Of(value).known) return {};
+  }
+  if (inst.op == Opcode::kSext || inst.op == Opcode::kZext || inst.op == Opcode::kTrunc) {
+    if (!IsWord(inst.from)) return {};
+    LaneForm form = operand(0);
+    for (int64_t& number : form.lane) {
+      if (inst.op == Opcode::kZext && form.IsNumber()) number = static_cast<int64_t>(Low(number, inst.from));
+      if (inst.op == Opcode::kTrunc) number = Signed(number, inst.type);
+    }
+    form.base = Reduced(std::move(form.base), ir::Bits(inst.type));
+    return form;
+  }
+  if ((inst.attrs.flags & ir::kSat) == 0) {
+    if (inst.op == Opcode::kAdd) return Added(operand(0), operand(1), 1, inst.type);
+    if (inst.op == Opcode::kSub) return Added(operand(0), operand(1), -1, inst.type);
+    if (inst.op == Opcode::kNeg) return Added(Filled(0), operand(0), -1, inst.type);
+  }
+  for (const size_t n : {size_t{0}, size_t{1}}) {  // by a number that all lanes share
+    if (inst.operands.size() != 2 || !operand(n).IsNumber() || !operand(n).IsSame()) continue;
+    const int64_t number = operand(n).lane[0];
+    if (inst.op == Opcode::kMul) return Added(Filled(0), operand(1 - n), number, inst.type);
+    if (inst.op == Opcode::kShl && n == 1 && number >= 0 && number < ir::Bits(inst.type))
+      return Added(Filled(0), operand(0), static_cast<int64_t>(1ull << number), inst.type);
+    if (inst.op == Opcode::kAnd && !operand(1 - n).IsNumber()) {
+      LaneForm masked = Masked(inst, operand(1 - n), number);
+      if (masked.known) return masked;
+    }
+  }
+  LaneForm numbers = Numbers(inst);
+  return numbers.known ? numbers : Structural(inst, 0);
+}
+
+// value & mask, where the base has no bits that the mask cuts, or none but these.
+LaneForm LaneForms::Masked(const ir::Inst& inst, const LaneForm& value, int64_t mask) {
+  const int zeros = TrailingZeros(value.base);
+  const uint64_t kept = Low(mask, inst.type);
+  LaneForm form = value;
+  if (std::countr_zero(kept) <= zeros && std::has_single_bit(~static_cast<uint64_t>(mask) + 1)) {
+    // It clears low bits.
+  } else if (std::has_single_bit(kept + 1) && std::countr_one(kept) <= zeros) {
+    form.base = {};
+  } else {
+    return {};
+  }
+  for (int64_t& number : form.lane) number &= mask;
+  return form;
+}
+
+LaneForm LaneForms::Numbers(const ir::Inst& inst) const {
+  LaneForm form = Filled(0);
+  if (inst.operands.size() != 2) return {};
+  const LaneForm &a = Of(inst.operands[0]), &b = Of(inst.operands[1]);
+  if (!a.IsNumber() || !b.IsNumber()) return {};
+  for (uint32_t n = 0; n < kWarpSize; ++n) {
+    const std::optional<int64_t> number = inst.op == Opcode::kMul
+                                              ? Times(a.lane[n], b.lane[n])
+                                              : OfNumbers(inst.op, inst.type, a.lane[n], b.lane[n]);
+    if (!number) return {};
+    form.lane[n] = Signed(*number, inst.type);
+  }
+  return form;
+}
+
+LaneForm LaneForms::Chosen(const ir::Inst& inst) const {
+  const LaneForm &yes = Of(inst.operands[1]), &no = Of(inst.operands[2]);
+  const LanePredicate& which = PredicateOf(inst.operands[0]);
+  if (!IsWord(inst.type) || !yes.known || !no.known || !which.IsKnown() || yes.base != no.base) return {};
+  LaneForm form = yes;
+  for (uint32_t n = 0; n < kWarpSize; ++n) {
+    if ((which.yes >> n & 1) == 0) form.lane[n] = no.lane[n];
+  }
+  return form;
+}
+
+LanePredicate LaneForms::Decide(const ir::Inst& inst) const {
+  LanePredicate result;
+  result.same = uniformity_.UniformAt(inst.results[0], ir::Level::kWarp);
+  if (inst.op == Opcode::kIcmp) {
+    if (inst.from == Type::kI1) return result;
+    return Compare(inst);
+  }
+  const auto predicate = [&](size_t n) { return PredicateOf(inst.operands[n]); };
+  const bool of_predicates =
+      std::ranges::all_of(inst.operands, [&](ValueId operand) { return f_.type_of(operand) == Type::kI1; });
+  if (inst.op == Opcode::kConst) {
+    result = (inst.attrs.bits & 1) != 0 ? LanePredicate{~0u, 0, true} : LanePredicate{0, ~0u, true};
+  } else if (!of_predicates || inst.operands.empty()) {
+    return result;
+  } else if (inst.op == Opcode::kNot) {
+    result = {predicate(0).no, predicate(0).yes, predicate(0).same};
+  } else if (inst.op == Opcode::kAnd) {
+    result = {predicate(0).yes & predicate(1).yes, predicate(0).no | predicate(1).no,
+              predicate(0).same && predicate(1).same};
+  } else if (inst.op == Opcode::kOr) {
+    result = {predicate(0).yes | predicate(1).yes, predicate(0).no & predicate(1).no,
+              predicate(0).same && predicate(1).same};
+  }
+  return result;
+}
+
+LanePredicate LaneForms::Compare(const ir::Inst& inst) const {
+  const LaneForm &a = Of(inst.operands[0]), &b = Of(inst.operands[1]);
+  LanePredicate result;
+  result.same = (a.IsSame() && b.IsSame()) || uniformity_.UniformAt(inst.results[0], ir::Level::kWarp);
+  if (!a.known || !b.known || a.base != b.base || !IsWord(inst.from)) return result;
+  result = {0, 0, result.same};
+  const ir::CompareInfo& info = ir::Info(inst.attrs.compare);
+  for (uint32_t n = 0; n < kWarpSize; ++n) {
+    const int64_t s = Signed(a.lane[n], inst.from), t = Signed(b.lane[n], inst.from);
+    const uint64_t x = Low(a.lane[n], inst.from), y = Low(b.lane[n], inst.from);
+    const bool less = info.of == ir::CompareInfo::kUnsigned ? x < y : s < t;
+    const uint8_t outcome = x == y ? ir::CompareInfo::kEqual
+                            : less ? ir::CompareInfo::kLess
+                                   : ir::CompareInfo::kGreater;
+    const bool holds = (info.holds & outcome) != 0;
+    (holds ? result.yes : result.no) |= 1u << n;
+  }
+  return result;
+}
+
+}  // namespace ptx2cpu::analysis
