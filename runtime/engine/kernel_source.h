@@ -14,6 +14,7 @@
 #include "lowering/translator/translator.h"
 #include "ptx-parser/outline/outline.h"
 #include "runtime/engine/cache/content_hash.h"
+#include "runtime/engine/contained.h"
 #include "runtime/engine/ptx_text.h"
 
 namespace ptx2cpu::rt {
@@ -31,7 +32,7 @@ class Once {
     return *value_;
   }
   // Ahead of the first caller, on a thread that does not come along into a child process: nothing is locked
-  // meanwhile. A failure is not kept. Whether there is a value.
+  // meanwhile. A failure is not kept, nor is what `make` throws. Whether there is a value.
   template <typename Make>
   bool Prepare(const Make& make) {
     {
@@ -40,14 +41,14 @@ class Once {
       preparer_ = getpid();
     }
     const Preparing preparing{*this};
-    Result<T> made = make();
+    Result<T> made = Caught(make);
     std::lock_guard lock(mutex_);
     if (made && !value_) value_.emplace(std::move(made));
     return value_ && value_->has_value();
   }
 
  private:
-  // Those that wait continue also where `make` throws.
+  // Those that wait continue then.
   struct Preparing {
     Once& once;
     ~Preparing() {

@@ -123,7 +123,7 @@ TEST_CASE("what fails ahead of a launch is tried again by it", "[ahead]") {
 
 TEST_CASE("what throws ahead of a launch is made by it", "[ahead]") {
   rt::Once<int> once;
-  CHECK_THROWS(once.Prepare([]() -> Result<int> { throw std::bad_alloc(); }));
+  CHECK_FALSE(once.Prepare([]() -> Result<int> { throw std::bad_alloc(); }));
   alarm(20);  // instead of waiting for ever
   CHECK(*once.Get([]() -> Result<int> { return 3; }) == 3);
   alarm(0);
