@@ -1,13 +1,10 @@
-// Blocks of a plain launch that run counting code (runtime/profile): some, spread over the grid, in memory of
-// their own, since the counting code needs other slots. Internal to this folder.
+// Blocks of a plain launch that run counting code (runtime/profile): some, spread over the grid. Internal to
+// this folder.
 #pragma once
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 
-#include "runtime/launch/launch_job.h"
-#include "runtime/worker/deferred_atomics.h"
+#include "runtime/launch/blocks_of_code.h"
 
 namespace ptx2cpu::rt {
 
@@ -15,8 +12,8 @@ namespace ptx2cpu::rt {
 class CountedBlocks {
  public:
   // `code`: null: no block is counted.
-  CountedBlocks(LaunchJob& job, const ptx2cpu_kernel* code, uint64_t total, unsigned worker, Arena& arena)
-      : job_(job), code_(code), worker_(worker), arena_(arena) {
+  CountedBlocks(LaunchJob& job, const ptx2cpu_kernel* code, uint64_t total, unsigned worker)
+      : job_(job), code_(code), blocks_(job, worker) {
     if (code == nullptr) return;  // no division: launches may be tiny
     const uint64_t counted = std::clamp<uint64_t>(total / kPart, 1, kMaxCounted);
     stride_ = total / counted;
@@ -26,12 +23,14 @@ class CountedBlocks {
   CountedBlocks& operator=(const CountedBlocks&) = delete;
 
   bool any() const { return code_ != nullptr; }
+  // Null: the block is not counted.
+  const BlockMemory* MemoryOf(const ptx2cpu_block& block) const { return blocks_.MemoryOf(block); }
   // Runs blocks of the grid: `run(first, count)` those that are not counted. False: no memory.
   template <typename RunPlain>
   bool RunSome(uint64_t first, uint64_t count, LandingPoint& landing, const RunPlain& run) {
     while (count != 0) {
       const uint64_t plain = std::min(Next(first) - first, count);
-      if (plain != 0) run(first, plain);
+      if (plain != 0 && !run(first, plain)) return false;
       first += plain, count -= plain;
       if (count == 0) break;
       if (!Run(first, landing)) return false;
@@ -42,11 +41,6 @@ class CountedBlocks {
 
  private:
   static constexpr uint64_t kPart = 8, kMaxCounted = 16;  // of so many blocks one, and at most so many
-  struct Place {
-    BlockMemory memory;
-    ptx2cpu_block block;
-    std::optional<DeferredAtomics> deferred;
-  };
   // The first block from `first` on that is counted.
   uint64_t Next(uint64_t first) const {
     const uint64_t middle = stride_ / 2;
@@ -57,10 +51,8 @@ class CountedBlocks {
 
   LaunchJob& job_;
   const ptx2cpu_kernel* code_;
-  const unsigned worker_;
-  Arena& arena_;
   uint64_t stride_ = 1, nanoseconds_ = 0;
-  std::unique_ptr<Place> place_;
+  BlocksOfCode blocks_;
 };
 
 }  // namespace ptx2cpu::rt

@@ -23,7 +23,7 @@ class LaterCode {
 };
 
 // Whether blocks of a launch may run one code and others the other: the same memory for each block, and
-// parameters that are aligned as `later` assumes.
+// parameters that are aligned as `later` assumes. Their axes may differ (runtime/abi/swapped_axes.h).
 bool MayReplace(const ptx2cpu_kernel& kernel, const ptx2cpu_kernel& later, const std::byte* parameters);
 
 // Whether the parameters are aligned as the code assumes.

@@ -118,14 +118,11 @@ bool BlocksWait(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
 
 std::shared_ptr<LaunchJob> MakeJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                    const std::byte* params, const LaunchOptions& options) {
-  const bool waits = BlocksWait(kernel, shape);
-  if (!waits && !SwapsAxes(kernel)) return MakePlainJob(kernel, shape, params, options);
-  // Blocks that wait for each other run one code, and all of a launch have the same axes: the first launch is
-  // counted as a whole.
+  if (!BlocksWait(kernel, shape)) return MakePlainJob(kernel, shape, params, options);
+  // Blocks that wait for each other run one code: the first launch is counted as a whole.
   const ptx2cpu_kernel* counting =
       profile::Wanted() ? profile::TakeCounting(kernel, profile::Counted::kLaunch) : nullptr;
-  const ptx2cpu_kernel& code = counting == nullptr ? kernel : *counting;
-  return waits ? MakeResidentJob(code, shape, params, options) : MakePlainJob(code, shape, params, options);
+  return MakeResidentJob(counting == nullptr ? kernel : *counting, shape, params, options);
 }
 
 void Write(const LaunchOptions& options, std::string_view text) {

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "runtime/abi/launch_shape.h"
 #include "runtime/abi/tensor_core.h"
@@ -152,10 +154,11 @@ void LaunchJob::Work(unsigned worker, Arena& arena) {
   if (ran && begin != 0) timeline::AddWorker(worker, kernel_.name, begin, timeline::Now());
 }
 
-bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker,
+bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, ThreadIds& ids, unsigned worker,
                           uint32_t joined, const ptx2cpu_kernel* code) {
   const ptx2cpu_kernel& kernel = code == nullptr ? kernel_ : *code;
-  const Dim3 &ntid = shape_.block, &cluster = shape_.cluster;
+  const LaunchShape shape = SwapsAxes(kernel) == SwapsAxes(kernel_) ? shape_ : WithAxesExchanged(shape_);
+  const Dim3 &ntid = shape.block, &cluster = shape.cluster;
   block = {};
   block.params = reinterpret_cast<const uint8_t*>(params_);
   SetExtent(block, {ntid.x * joined, ntid.y, ntid.z});
@@ -172,10 +175,10 @@ bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& aren
     block.points = reinterpret_cast<uint32_t*>(block.slots + slot_bytes);
     block.words = block.points + block.thread_padded;
   }
-  arena.FillThreadIds(ntid.x, ntid.y, ntid.z);
-  block.tid = arena.tid;
+  ids.Fill(ntid.x, ntid.y, ntid.z);
+  block.tid = ids.tid;
   block.live = memory.live;
-  block.nctaid[0] = shape_.grid.x, block.nctaid[1] = shape_.grid.y, block.nctaid[2] = shape_.grid.z;
+  block.nctaid[0] = shape.grid.x, block.nctaid[1] = shape.grid.y, block.nctaid[2] = shape.grid.z;
   block.worker = worker;
   block.worker_count = ThreadPool::Get().size();
   block.launch = &launch_;
@@ -207,11 +210,31 @@ LaunchError LaunchJob::NoMemory() const {
           Format("kernel '%s': no memory for shared, local and slot storage of a block", kernel_.name)};
 }
 
+void LaunchJob::AddTurned(const ptx2cpu_block& block) {
+  std::lock_guard lock(turned_mutex_);
+  turned_.push_back(&block);
+}
+
+void LaunchJob::ForgetTurned(const ptx2cpu_block& block) {
+  std::lock_guard lock(turned_mutex_);
+  std::erase(turned_, &block);
+}
+
+bool LaunchJob::HasAxesExchanged(const ptx2cpu_block& block) const {
+  std::lock_guard lock(turned_mutex_);
+  return SwapsAxes(kernel_) != (std::ranges::find(turned_, &block) != turned_.end());
+}
+
+Dim3 LaunchJob::OfProgram(const ptx2cpu_block& block, Dim3 extent) const {
+  if (HasAxesExchanged(block)) std::swap(extent.x, extent.y);
+  return extent;
+}
+
 std::string LaunchJob::WhereText(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) const {
-  const Dim3 at = WithAxesOf(kernel_, {block.ctaid[0], block.ctaid[1], block.ctaid[2]});
+  const Dim3 at = OfProgram(block, {block.ctaid[0], block.ctaid[1], block.ctaid[2]});
   std::string text = Format("kernel '%s', block (%u,%u,%u)", kernel_.name, at.x, at.y, at.z);
   if (thread != ~0u && thread < block.thread_padded) {
-    const Dim3 place = WithAxesOf(kernel_, PlaceOfThread(block, thread));
+    const Dim3 place = OfProgram(block, PlaceOfThread(block, thread));
     text += Format(", thread (%u,%u,%u)", place.x, place.y, place.z);
   }
   if (ptx_line != 0) text += Format(", PTX line %u", ptx_line);
@@ -220,7 +243,7 @@ std::string LaunchJob::WhereText(const ptx2cpu_block& block, uint32_t thread, ui
 
 // In the program's block, of a thread by its number in the block as it runs.
 uint32_t LaunchJob::NumberOfThread(const ptx2cpu_block& block, uint32_t thread) const {
-  if (!SwapsAxes(kernel_) || thread >= block.thread_count) return thread;
+  if (!HasAxesExchanged(block) || thread >= block.thread_count) return thread;
   const Dim3 place = PlaceOfThread(block, thread);
   return (place.z * block.ntid[0] + place.x) * block.ntid[1] + place.y;
 }
@@ -245,7 +268,7 @@ LaunchError LaunchJob::Fault(FaultRecord record, const ptx2cpu_block& block, con
   if (lanes_help && record.thread == ~0u)
     text += Format("%s %u, lanes 0x%08x)", kByLanes, lanes.warp, lanes.mask);
   LaunchError error{LaunchError::Kind::kFault, std::move(text), record.kind};
-  error.block = WithAxesOf(kernel_, {block.ctaid[0], block.ctaid[1], block.ctaid[2]});
+  error.block = OfProgram(block, {block.ctaid[0], block.ctaid[1], block.ctaid[2]});
   error.joined = record.joined;
   error.thread = NumberOfThread(block, record.thread);
   error.ptx_line = record.ptx_line;

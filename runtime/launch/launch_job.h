@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/launch/launch.h"
 #include "runtime/launch/launch_state.h"
@@ -37,8 +38,8 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
 
   // Everything except the block's place in the grid; allocates. `joined`: blocks of a row of the grid that it
   // is (runtime/abi/joined_blocks.h). False: no memory.
-  // `code`: other code of the kernel, which needs other memory; null: the job's.
-  bool FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker,
+  // `code`: other code of the kernel, which needs other memory and may have other axes; null: the job's.
+  bool FillBlock(ptx2cpu_block& block, BlockMemory& memory, ThreadIds& ids, unsigned worker,
                  uint32_t joined = 1, const ptx2cpu_kernel* code = nullptr);
   LaunchError NoMemory() const;
   // `lanes`: one of them met the fault, for faults of the hardware, which do not name their thread.
@@ -46,6 +47,9 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
                     WarpLanes lanes) const;
   // "kernel 'k', block (0,0,0), thread (0,0,0), PTX line 1: ": thread ~0 and line 0 are left out.
   std::string WhereText(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) const;
+  // A block has code whose axes are not the kernel's; until it is forgotten.
+  void AddTurned(const ptx2cpu_block& block);
+  void ForgetTurned(const ptx2cpu_block& block);
 
  protected:
   // Runs blocks until none is left for this worker. False: there was none.
@@ -53,6 +57,9 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
 
  private:
   uint32_t NumberOfThread(const ptx2cpu_block& block, uint32_t thread) const;
+  bool HasAxesExchanged(const ptx2cpu_block& block) const;
+  // An extent or a place of the block with the program's axes.
+  Dim3 OfProgram(const ptx2cpu_block& block, Dim3 extent) const;
 
   const ptx2cpu_kernel& kernel_;
   const LaunchShape shape_;
@@ -63,6 +70,8 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   alignas(64) std::atomic<bool> failed_{false};
   std::mutex error_mutex_;
   std::optional<LaunchError> error_;
+  mutable std::mutex turned_mutex_;
+  std::vector<const ptx2cpu_block*> turned_;
 };
 
 // The numbers of threads and warps.

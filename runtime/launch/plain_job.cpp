@@ -18,6 +18,8 @@
 
 #include "runtime/abi/launch_shape.h"
 #include "runtime/check/checks.h"
+#include "runtime/launch/block_times.h"
+#include "runtime/launch/blocks_of_code.h"
 #include "runtime/launch/counted_blocks.h"
 #include "runtime/launch/joined_blocks.h"
 #include "runtime/launch/later_code.h"
@@ -40,34 +42,6 @@ constexpr double kChunkSeconds =
 constexpr double kHelpSeconds = 20e-6, kShareSeconds = 8e-6;
 constexpr double kNearHelpSeconds = 8e-6, kNearShareSeconds = 3e-6;
 
-// What a block of a kernel took in a launch before: a hint, so an entry may be lost to another kernel's. An
-// entry is one word: the kernel's address, of which the last bits are zero or left out, and the time in units
-// of 16 ns.
-class BlockTimes {
- public:
-  // In seconds; 0: not known.
-  double Get(const ptx2cpu_kernel& kernel) const {
-    const uint64_t entry = EntryOf(kernel).load(std::memory_order_relaxed);
-    return entry >> kTimeBits == Tag(kernel) ? static_cast<double>(entry & kMaxTime) * kUnit : 0;
-  }
-  void Set(const ptx2cpu_kernel& kernel, double seconds) {
-    const uint64_t time =
-        static_cast<uint64_t>(std::clamp(seconds / kUnit, 1.0, static_cast<double>(kMaxTime)));
-    EntryOf(kernel).store(Tag(kernel) << kTimeBits | time, std::memory_order_relaxed);
-  }
-
- private:
-  static constexpr unsigned kTimeBits = 20;
-  static constexpr uint64_t kMaxTime = (uint64_t{1} << kTimeBits) - 1;
-  static constexpr double kUnit = 16e-9;
-  static uint64_t Tag(const ptx2cpu_kernel& kernel) {
-    return reinterpret_cast<uintptr_t>(&kernel) >> 3 & ((uint64_t{1} << (64 - kTimeBits)) - 1);
-  }
-  std::atomic<uint64_t>& EntryOf(const ptx2cpu_kernel& kernel) const {
-    return entries_[Tag(kernel) * 0x9e3779b97f4a7c15 >> 56];
-  }
-  mutable std::atomic<uint64_t> entries_[256] = {};
-};
 BlockTimes block_times;
 
 class PlainJob final : public LaunchJob {
@@ -82,7 +56,7 @@ class PlainJob final : public LaunchJob {
     const uint64_t workers = options.max_workers == 0 ? pool : std::min(options.max_workers, pool);
     max_parts_ = static_cast<uint32_t>(std::min(workers, total_));
     joined_ = JoinedBlocks(kernel, this->shape(), max_parts_);
-    if (profile::Wanted() && !SwapsAxes(kernel)) [[unlikely]]
+    if (profile::Wanted()) [[unlikely]]
       counting_ = profile::TakeCounting(kernel, profile::Counted::kBlocks);
   }
 
@@ -278,12 +252,13 @@ void PlainJob::LookForLaterCode() {
 
 bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   ptx2cpu_block block;
-  if (!FillBlock(block, arena.block, arena, worker, joined_)) {
+  if (!FillBlock(block, arena.block, arena.ids, worker, joined_)) {
     Fail(NoMemory());
     return false;
   }
   DeferredAtomics deferred(kernel(), block);
-  CountedBlocks counted(*this, counting_, total_, worker, arena);
+  CountedBlocks counted(*this, counting_, total_, worker);
+  BlocksOfCode turned(*this, worker);  // of later code with other axes
   LandingPoint landing;
   landing.block = &block;
   const bool helper = help_requested();
@@ -293,8 +268,10 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     UnblockFaultSignals();
     FaultRecord record = landing.record;
     ptx2cpu_block& at = *landing.block;
-    NameBlock(shape().block, at, record);
-    Fail(Fault(record, at, arena.block, {}));
+    if (&at == &block) NameBlock(shape().block, at, record);
+    const BlockMemory* apart = counted.MemoryOf(at);
+    if (apart == nullptr) apart = turned.MemoryOf(at);
+    Fail(Fault(record, at, apart == nullptr ? arena.block : *apart, {}));
     return true;
   }
   bool any = false;
@@ -321,11 +298,13 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     // What waits does what the code that left it does; other code may defer other atomics.
     if (std::exchange(running, code) != code) deferred.Finish();
     const auto run = [&](uint64_t first, uint64_t count) {
+      if (SwapsAxes(*code) != SwapsAxes(kernel())) [[unlikely]]
+        return turned.Run(*code, first, count, landing);
       RunChunk(block, {first, count}, code->run_block);
+      return true;
     };
-    if (!counted.any()) [[likely]]
-      run(chunk.first, chunk.count);
-    else if (!counted.RunSome(chunk.first, chunk.count, landing, run))
+    if (!(counted.any() ? counted.RunSome(chunk.first, chunk.count, landing, run)
+                        : run(chunk.first, chunk.count))) [[unlikely]]
       Fail(NoMemory());
     if (total_ == 1) break;
     if (later_ != nullptr) [[unlikely]]

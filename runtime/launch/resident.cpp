@@ -22,7 +22,7 @@ bool Resident::Prepare(LaunchJob& job, Arena& arena, unsigned worker) {
       block.memory = std::move(arena.resident.back());
       arena.resident.pop_back();
     }
-    if (!job.FillBlock(block.context, *block.memory, arena, worker)) return false;
+    if (!job.FillBlock(block.context, *block.memory, arena.ids, worker)) return false;
     shared_.push_back(block.context.shared);
   }
   return true;

@@ -17,10 +17,14 @@ inline Dim3 WithAxesOf(const ptx2cpu_kernel& kernel, Dim3 extent) {
   return extent;
 }
 
+inline LaunchShape WithAxesExchanged(LaunchShape shape) {
+  for (Dim3* extent : {&shape.grid, &shape.block, &shape.cluster}) std::swap(extent->x, extent->y);
+  return shape;
+}
+
 // The program's launch as its code runs it; and the other way round.
 inline LaunchShape ShapeWithAxesOf(const ptx2cpu_kernel& kernel, LaunchShape shape) {
-  for (Dim3* extent : {&shape.grid, &shape.block, &shape.cluster}) *extent = WithAxesOf(kernel, *extent);
-  return shape;
+  return SwapsAxes(kernel) ? WithAxesExchanged(shape) : shape;
 }
 
 }  // namespace ptx2cpu::rt

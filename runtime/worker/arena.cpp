@@ -46,9 +46,9 @@ bool GuardedBuffer::InGuard(const void* address) const {
   return (byte >= mapping_ && byte < low) || (byte >= high && byte < high + PageSize());
 }
 
-void Arena::FillThreadIds(uint32_t nx, uint32_t ny, uint32_t nz) {
-  if (tid_shape[0] == nx && tid_shape[1] == ny && tid_shape[2] == nz) return;
-  tid_shape[0] = nx, tid_shape[1] = ny, tid_shape[2] = nz;
+void ThreadIds::Fill(uint32_t nx, uint32_t ny, uint32_t nz) {
+  if (shape[0] == nx && shape[1] == ny && shape[2] == nz) return;
+  shape[0] = nx, shape[1] = ny, shape[2] = nz;
   uint32_t t = 0;
   for (uint32_t z = 0; z < nz; ++z) {
     for (uint32_t y = 0; y < ny; ++y) {

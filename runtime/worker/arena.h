@@ -42,15 +42,19 @@ struct BlockMemory {
   size_t bytes() const { return shared.bytes() + local.bytes() + slots.bytes(); }
 };
 
+// Packed ids (abi.h) of all threads of a block, padded to whole warps.
+struct ThreadIds {
+  alignas(64) uint32_t tid[1024];
+  uint32_t shape[3] = {0, 0, 0};  // of the block that `tid` was made for
+
+  void Fill(uint32_t nx, uint32_t ny, uint32_t nz);
+};
+
 struct Arena {
   BlockMemory block;  // of the block that runs to its end
   std::vector<std::unique_ptr<BlockMemory>>
       resident;  // of blocks that are put aside; those that are not in use
-  alignas(64) uint32_t tid[1024];
-  uint32_t tid_shape[3] = {0, 0, 0};  // block shape that `tid` was made for
-
-  // Packed ids (abi.h) of all threads of a block of this shape, padded to whole warps.
-  void FillThreadIds(uint32_t nx, uint32_t ny, uint32_t nz);
+  ThreadIds ids;
 };
 
 }  // namespace ptx2cpu::rt

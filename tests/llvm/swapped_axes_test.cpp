@@ -2,9 +2,12 @@
 // the names of faulting threads are those of the program's launch.
 #include "runtime/abi/swapped_axes.h"
 
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "runtime/launch/later_code.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 
@@ -183,4 +186,70 @@ TEST_CASE("a fault names the program's block and thread", "[axes]") {
   const Status status = swapped->Run(call);
   REQUIRE_FALSE(status);
   CHECK_THAT(status.error().message, Catch::Matchers::Contains("block (1,2,0), thread (5,7,0)"));
+}
+
+namespace {
+
+// Comes when it is asked for the second time.
+class Second final : public rt::LaterCode {
+ public:
+  explicit Second(const ptx2cpu_kernel& code) : code_(code) {}
+  const ptx2cpu_kernel* Newest(int64_t) override {
+    has_come_ = ++asked_ > 1;
+    return has_come_ ? &code_ : nullptr;
+  }
+  void AddTime(int64_t) override {}
+  bool has_come() const { return has_come_; }
+
+ private:
+  const ptx2cpu_kernel& code_;
+  std::atomic<uint32_t> asked_ = 0;
+  std::atomic<bool> has_come_ = false;
+};
+
+// The output, or the error, of a launch whose blocks change from the first code to the second.
+std::string RunBoth(const Compiled& first, const Compiled& second, const Dim3& grid, uint32_t n,
+                    unsigned workers, bool& changed) {
+  harness::KernelCall call = CallOf(grid, n);
+  const ir::Function& kernel = first->module().functions[0];
+  const auto parameters = harness::PackParameters(kernel.params, kernel.param_bytes, call);
+  REQUIRE(parameters);
+  Second later(*second->kernel().kernel);
+  rt::LaunchOptions options;
+  options.max_workers = workers;
+  options.later = &later;
+  const auto error = rt::Launch(*first->kernel().kernel, {grid, call.block}, *parameters, options);
+  changed = later.has_come();
+  if (error) return error->message;
+  const std::vector<std::byte>& data = call.arguments[1].data;
+  return {reinterpret_cast<const char*>(data.data()), data.size()};
+}
+
+}  // namespace
+
+TEST_CASE("code with other axes replaces a launch's code while it runs", "[axes]") {
+  const std::string fault = "setp.eq.s32 %p3, %x, 237;\n  setp.eq.and.s32 %p3, %y, 1907, %p3;\n  @%p3 trap;";
+  for (const std::string& value : {std::string(), fault}) {
+    const std::string text = Kernel(kRequired, kAlongY, value);
+    const Compiled swapped = Compile(text), plain = Compile(text, {.lane_width = 1});
+    REQUIRE((Swaps(swapped) && !Swaps(plain)));
+    const Dim3 grid{30, 170, value.empty() ? 2u : 1u};
+    const uint32_t n = value.empty() ? 235 : 2040;
+    const std::vector<std::byte> expected = value.empty() ? Run(plain, grid, n) : std::vector<std::byte>();
+    for (const auto& [first, second] : {std::pair{plain, swapped}, {swapped, plain}}) {
+      for (const unsigned workers : {1u, 2u}) {
+        bool changed = false;
+        // A piece of the grid may be all that is left: then nothing asks again.
+        for (int run = 0; run < 20 && !changed; ++run) {
+          const std::string result = RunBoth(first, second, grid, n, workers, changed);
+          if (value.empty())
+            CHECK(std::ranges::equal(result, expected, {}, {},
+                                     [](std::byte b) { return static_cast<char>(b); }));
+          else
+            CHECK_THAT(result, Catch::Matchers::Contains("block (29,158,0), thread (5,11,0)"));
+        }
+        CHECK(changed);
+      }
+    }
+  }
 }

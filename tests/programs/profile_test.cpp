@@ -92,6 +92,10 @@ TEST_CASE("profile: calls, bytes and operations of known kernels, in a small pag
   CHECK(Figure(json, "follow", "launches") == 4);
   CHECK(Figure(json, "follow", "bytes_read") == 4 * (64 + 63) * 4 * kFollowers);
   CHECK(Figure(json, "follow", "float_operations") == 4 * 64 * kFollowers);
+  // 512 x 512 threads; the blocks that are counted and those that are not may have different axes.
+  CHECK(Figure(json, "down", "launches") == 6);
+  CHECK(Figure(json, "down", "bytes_read") == 6 * 4 * 512 * 512);
+  CHECK(Figure(json, "down", "bytes_written") == 6 * 4 * 512 * 512);
   CHECK(Figure(json, "touch", "launches") == 10000);
   CHECK(Figure(json, "touch", "bytes_written") == 4 * 10000);
   CHECK(Figure(json, "follow", "samples") > 0);

@@ -25,6 +25,12 @@ __global__ void follow(float* sums, const float* values, const int* next, int n)
   sums[i] = sum;
 }
 
+// Threads side by side along y read and write neighbours: its code has x and y exchanged.
+__global__ void down(float* to, const float* from, int n) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  to[x * n + y] = 2 * from[x * n + y];
+}
+
 __global__ void touch(int* count) { *count += 1; }
 
 #define TRY(call)                                                                \
@@ -39,7 +45,7 @@ __global__ void touch(int* count) { *count += 1; }
 int main(int argc, char** argv) {
   const int launches = argc > 1 ? std::atoi(argv[1]) : 10;
   const char* const end = argc > 2 ? argv[2] : "return";
-  constexpr int kCount = 1 << 20, kFollowers = 1 << 16;
+  constexpr int kCount = 1 << 20, kFollowers = 1 << 16, kSide = 512;
   float *x, *y;
   int *next, *count;
   TRY(cudaMallocManaged(&x, kCount * sizeof(float)));
@@ -55,6 +61,7 @@ int main(int argc, char** argv) {
   TRY(cudaDeviceSynchronize());
   std::printf("y %g\n", y[kCount - 1]);
   for (int i = 0; i < 4; ++i) follow<<<kFollowers / 128, 128>>>(y, x, next, kCount);
+  for (int i = 0; i < 6; ++i) down<<<dim3(kSide / 16, kSide / 16), dim3(16, 16)>>>(y + kSide * kSide, x, kSide);
   for (int i = 0; i < launches; ++i) touch<<<1, 1>>>(count);
   TRY(cudaDeviceSynchronize());
   std::printf("sum %g, count %d\n", y[0], *count);
