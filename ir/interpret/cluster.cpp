@@ -1,8 +1,14 @@
-// Blocks that run together: clusters, which share a barrier and see each other's shared memory, and the
-// clusters of a cooperative launch. They take turns.
+// Blocks that run together: clusters, which share a barrier and see each other's shared memory, the clusters
+// of a cooperative launch, and those that wait for later ones. They take turns.
+#include <algorithm>
+
 #include "ir/interpret/machine.h"
 
 namespace ptx2cpu::ir::interpret {
+
+namespace {
+constexpr uint32_t kTurnsAlone = 30;  // so many slices of each thread: a block that still runs may wait
+}
 
 // -- the cluster's barrier --
 
@@ -75,11 +81,17 @@ Result<Machine::Turn> TurnOf(Cluster& cluster) {
 
 }  // namespace
 
+namespace {
+
+void Start(Cluster& cluster) {
+  cluster.phase = 0;
+  for (auto& block : cluster.blocks) block->StartBlock();
+}
+
+}  // namespace
+
 Status RunTogether(std::span<const std::unique_ptr<Cluster>> clusters) {
-  for (auto& cluster : clusters) {
-    cluster->phase = 0;
-    for (auto& block : cluster->blocks) block->StartBlock();
-  }
+  for (auto& cluster : clusters) Start(*cluster);
   for (;;) {
     Cluster* stuck = nullptr;
     bool ran = false;
@@ -90,6 +102,35 @@ Status RunTogether(std::span<const std::unique_ptr<Cluster>> clusters) {
     }
     if (stuck == nullptr) return {};
     if (!ran) return DeadlockOf(*stuck);
+  }
+}
+
+Status RunInOrder(const std::function<std::unique_ptr<Cluster>(std::unique_ptr<Cluster>)>& next) {
+  std::vector<std::unique_ptr<Cluster>> running;
+  std::unique_ptr<Cluster> ended;
+  bool are_more = true;
+  for (uint32_t turns = 0;; ++turns) {
+    if (are_more && (running.empty() || turns >= kTurnsAlone)) {
+      std::unique_ptr<Cluster> another = next(std::move(ended));
+      are_more = another != nullptr;
+      if (are_more) {
+        for (auto& block : another->blocks) {
+          for (auto& other : running) block->executed = std::max(block->executed, other->blocks[0]->executed);
+        }
+        Start(*another);
+        running.push_back(std::move(another));
+      }
+      turns = 0;
+    }
+    if (running.empty()) return {};
+    for (size_t n = 0; n < running.size(); ++n) {
+      const Machine::Turn turn = TRY(TurnOf(*running[n]));
+      if (turn.live && !turn.ran) return DeadlockOf(*running[n]);
+      if (turn.live) continue;
+      ended = std::move(running[n]);
+      running.erase(running.begin() + static_cast<ptrdiff_t>(n--));
+      turns = 0;
+    }
   }
 }
 

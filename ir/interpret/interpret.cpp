@@ -358,26 +358,29 @@ Status Interpret(const Module& module, const Function& kernel, ModuleStorage& st
   TRY_STATUS(CheckLaunch(kernel, params, options));
   const Dim3 &grid = options.grid, shape = ClusterOf(kernel, options);
   alignas(16) std::array<std::byte, kGridWorkspaceBytes> workspace{};
-  std::vector<std::unique_ptr<interpret::Cluster>>
-      together;  // in a cooperative launch all, else one at a time
-  for (uint32_t z = 0; z < grid.z; z += shape.z) {
-    for (uint32_t y = 0; y < grid.y; y += shape.y) {
-      for (uint32_t x = 0; x < grid.x; x += shape.x) {
-        if (!Wanted(options, {x, y, z}, shape)) continue;
-        if (together.empty() || options.cooperative) {
-          together.push_back(MakeCluster(module, kernel, storage, params, options));
-          if (options.cooperative) together.back()->grid_workspace = workspace;
-        }
-        for (auto& block : together.back()->blocks) {
-          block->ctaid[0] = x + block->cluster_ctaid[0];
-          block->ctaid[1] = y + block->cluster_ctaid[1];
-          block->ctaid[2] = z + block->cluster_ctaid[2];
-        }
-        if (!options.cooperative) TRY_STATUS(interpret::RunTogether(together));
+  Dim3 at = {0, 0, 0};  // the next cluster's first block
+  const auto next = [&](std::unique_ptr<interpret::Cluster> cluster) {
+    while (at.z < grid.z) {
+      const Dim3 first = at;
+      at.x += shape.x;
+      if (at.x >= grid.x) at = {0, at.y + shape.y, at.z};
+      if (at.y >= grid.y) at = {0, 0, at.z + shape.z};
+      if (!Wanted(options, first, shape)) continue;
+      if (cluster == nullptr) cluster = MakeCluster(module, kernel, storage, params, options);
+      if (options.cooperative) cluster->grid_workspace = workspace;
+      for (auto& block : cluster->blocks) {
+        block->ctaid[0] = first.x + block->cluster_ctaid[0];
+        block->ctaid[1] = first.y + block->cluster_ctaid[1];
+        block->ctaid[2] = first.z + block->cluster_ctaid[2];
       }
+      return cluster;
     }
-  }
-  return options.cooperative ? interpret::RunTogether(together) : Status{};
+    return std::unique_ptr<interpret::Cluster>();
+  };
+  if (!options.cooperative) return interpret::RunInOrder(next);
+  std::vector<std::unique_ptr<interpret::Cluster>> together;
+  while (auto cluster = next(nullptr)) together.push_back(std::move(cluster));
+  return interpret::RunTogether(together);
 }
 
 }  // namespace ptx2cpu::ir

@@ -235,6 +235,10 @@ uint64_t SymbolOffset(const Module& module, const Variable& variable);  // of a 
 // -- clusters --
 // The clusters take turns until all have ended; the blocks' ctaid is set.
 Status RunTogether(std::span<const std::unique_ptr<Cluster>> clusters);
+// One after the other, as `next` gives them; null: there are no more. It is given one that has ended, or
+// null. While clusters run for long, which those do that wait for a later one, the next one takes turns with
+// them.
+Status RunInOrder(const std::function<std::unique_ptr<Cluster>(std::unique_ptr<Cluster>)>& next);
 // The block of the cluster in whose shared window a real address lies; null: none.
 Machine* BlockOfShared(const Machine& machine, uint64_t address);
 Status ArriveAtCluster(Step& step);

@@ -25,7 +25,7 @@ TEST_CASE("a block waits through memory for one that the same worker runs", "[to
         Kernel{"by_call", 64, 1}}) {
     std::string expected = R"("values": [)";
     for (int n = 0; n < 64; ++n) expected += (n == 0 ? "" : ", ") + std::to_string(n < threads ? result : 0);
-    for (const char* form : {"", " --width 1", " --exec lanes"}) {
+    for (const char* form : {"", " --width 1", " --exec lanes", " --interpret"}) {
       INFO(name << form);
       const std::string shape = " --kernel " + name + " --block " + std::to_string(threads);
       const test::Outcome outcome = test::RunShell(run + shape + form, 60);
