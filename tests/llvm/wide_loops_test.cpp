@@ -236,3 +236,58 @@ DONE:
   REQUIRE(code);
   CHECK(code->find("\nwhole_trips") != std::string::npos);
 }
+
+TEST_CASE(
+    "lanes that count their own trips take those without masks that all of them take, beside loads of pairs",
+    "[wide][trips]") {
+  // for (count = (n - 1 - i) / 64 & 3; count != 0; --count) sum += pairs[i].x * 3 + pairs[i].y, i += 64
+  const std::string text = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p<8>; .reg .b32 %i, %n, %count, %sum, %a<8>; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %a2, %tid.x;
+  mad.lo.u32 %i, %a0, %a1, %a2;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  sub.u32 %count, %n, %a2;
+  shr.u32 %count, %count, 6;
+  and.b32 %count, %count, 3;
+  mov.u32 %sum, 0;
+  mul.wide.u32 %at, %a2, 8;
+  add.s64 %at, %in, %at;
+  setp.eq.u32 %p0, %count, 0;
+  @%p0 bra DONE;
+LOOP:
+  ld.global.v2.u32 {%a3, %a4}, [%at];
+  mad.lo.u32 %sum, %a3, 3, %sum;
+  add.u32 %sum, %sum, %a4;
+  add.s64 %at, %at, 512;
+  add.u32 %count, %count, -1;
+  setp.ne.u32 %p1, %count, 0;
+  @%p1 bra LOOP;
+DONE:
+  st.global.u32 [%out], %sum;
+  ret;
+}
+)";
+  const Compiled plain = Compile(text, {.lane_width = 1});
+  for (const char* target : {"native", "x86-64-v4", "x86-64-v3"}) {
+    INFO(target);
+    const Compiled vectors = Compile(text, {.target = *lowering::ResolveTarget(target)});
+    for (uint32_t n : {576u, 600u, 640u, 671u, 672u, 703u, 704u, 767u, 768u, 800u, 1100u}) {
+      INFO(n);
+      CHECK(Run(vectors, 96, n) == Run(plain, 96, n));
+    }
+    auto jit =
+        lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target)});
+    REQUIRE(jit);
+    const auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kLlvm);
+    REQUIRE(code);
+    CHECK(code->find("\nwhole_trips") != std::string::npos);
+  }
+}

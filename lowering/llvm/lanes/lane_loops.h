@@ -28,12 +28,12 @@ class LaneLoops : LanePart {
   std::vector<LaneLoopPhis> HeadPhis(const LaneRegion::Item& item, const LaneLoopState& state,
                                      llvm::BasicBlock* from, bool by_distance);
   void Turn(const LaneRegion::Item& item, const std::vector<LaneLoopPhis>& phis);
+  bool GrowsAlike(const LaneRegion::Item& item, size_t number) const;
 
  private:
   using LoopState = LaneLoopState;
   using LoopPhis = LaneLoopPhis;
   LoopState Entering(const LaneRegion::Item& item, const Mask& mask);
-  bool GrowsAlike(const LaneRegion::Item& item, size_t number) const;
   void TurnRuns(const TwoRuns& phis, const TwoRuns& turning);
 };
 

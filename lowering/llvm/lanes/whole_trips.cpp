@@ -1,7 +1,8 @@
 // Trips of a loop that all lanes take.
 //
-// Where masks cost (machines without AVX-512), and where a step is wide (lane_width.h), a loop whose lanes
-// leave at the bounds of the data exists twice: trips that all lanes take, without masks, and the rest:
+// Where masks cost (machines without AVX-512, loads of several elements a lane), and where a step is wide
+// (lane_width.h), a loop whose lanes leave at the bounds of the data, or after a number of trips that each
+// lane counts, exists twice: trips that all lanes take, without masks, and the rest:
 //
 //   while (any(i < n)) {...}   ->   while (all(i < n)) {... without masks};  while (any(i < n)) {... under
 //   masks}
@@ -31,22 +32,55 @@ constexpr size_t kMaxVersioned = 200;  // instructions of a loop that is emitted
 // a trip do so under masks of their own in either version.
 bool WholeTrips::PaysToVersion(const LaneRegion::Item& item) const {
   const LaneRegion::Level& loop = region_.levels[item.loop];
-  if (loop.leaves_together || (!is_wide_ && e.m.traits.has_avx512)) return false;
+  if (loop.leaves_together) return false;
+  const bool has_masks = !is_wide_ && e.m.traits.has_avx512;
   size_t instructions = 0;
-  bool accesses = false, parts = false;
+  bool accesses = false, parts = false, counts = false, loads_records = false;
   for (BlockId block : region_.blocks) {
     if (!region_.Contains(item.loop, block)) continue;
     instructions += f.at_block(block).insts.size();
-    accesses |= std::ranges::any_of(f.at_block(block).insts, [&](ir::InstId id) { return IsOfVector(id); });
+    for (ir::InstId id : f.at_block(block).insts) {
+      accesses |= IsOfVector(id);
+      loads_records |= f.at_inst(id).results.size() > 1 && IsOfVector(id);
+    }
     if (region_.level_of[block.index] != item.loop) continue;
     // Lanes that leave at something else than a bound soon leave in every trip.
     const ir::Inst& end = f.terminator(block);
     if (end.operands.empty() || v.bounds.IsBound(end.operands[0])) continue;
-    if (EndsTrips(item.loop, block)) return false;
-    parts = true;
+    if (!EndsTrips(item.loop, block)) {
+      parts = true;
+    } else if (EndsAfterOwnTrips(item, end.operands[0])) {
+      counts = true;
+    } else {
+      return false;
+    }
   }
+  if (!loads_records && (has_masks || counts)) return false;
+  if (has_masks && parts) return false;
   if (parts) accesses = !is_wide_ && AllAccess(item.loop);
   return accesses && instructions <= kMaxVersioned;
+}
+
+// Whether the condition compares a lane's count of trips, which each trip changes by what is the same for all
+// lanes, with what is the same for all lanes.
+bool WholeTrips::EndsAfterOwnTrips(const LaneRegion::Item& item, ValueId condition) const {
+  ir::InstId def = f.at_value(condition).def;
+  while (def.valid() && f.at_inst(def).op == Opcode::kNot) def = f.at_value(f.at_inst(def).operands[0]).def;
+  if (!def.valid() || f.at_inst(def).op != Opcode::kIcmp) return false;
+  const ir::Inst& compare = f.at_inst(def);
+  const size_t limit = ShapeIn(e, region_, compare.operands[1]).uniform() ? 1 : 0;
+  if (!ShapeIn(e, region_, compare.operands[limit]).uniform()) return false;
+  const std::vector<ValueId>& params = f.at_block(item.block).params;
+  ValueId count = compare.operands[1 - limit];
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!v.loops.GrowsAlike(item, i)) continue;
+    if (count == params[i]) return true;
+    const std::vector<EdgeRef>& latches = region_.levels[item.loop].latches;
+    if (std::ranges::all_of(
+            latches, [&](EdgeRef latch) { return f.successors(latch.from)[latch.number].args[i] == count; }))
+      return true;
+  }
+  return false;
 }
 
 // Whether the block decides about the lanes' next trip.

@@ -29,6 +29,7 @@ class WholeTrips : LanePart {
     llvm::BasicBlock *head, *part, *mixed, *rest, *done;
   };
   bool EndsTrips(uint32_t loop, ir::BlockId block) const;
+  bool EndsAfterOwnTrips(const LaneRegion::Item& item, ir::ValueId condition) const;
   bool AllAccess(uint32_t loop) const;
   std::optional<Bound> BoundOfTrips(const LaneRegion::Item& item) const;
   void RestoreSequences(const LaneRegion::Item& item, LoopState& state);
