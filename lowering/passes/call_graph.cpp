@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/graph/loops.h"
 #include "analysis/memory/narrow_locals.h"
 #include "analysis/regions/spin_loops.h"
 
@@ -133,39 +134,92 @@ bool Asks(const ir::Function& f, const ir::Inst& inst) {
   return !changes || (inst.attrs.atomic != ir::AtomicOp::kAdd && inst.attrs.atomic != ir::AtomicOp::kInc);
 }
 
+bool Pauses(const ir::Inst& inst) { return inst.op == Opcode::kFence || inst.op == Opcode::kNanosleep; }
+// The program gives no order; a fence or a sleep beside it does.
+bool ReadsPlainly(const ir::Inst& inst) {
+  const ir::Space space = inst.attrs.space;
+  const bool is_shared =
+      space == ir::Space::kGeneric || space == ir::Space::kGlobal || space == ir::Space::kShared;
+  return inst.op == Opcode::kLoad && is_shared && (inst.attrs.flags & ir::kNonCoherent) == 0;
+}
+
+// By block: whether it is in a loop that pauses.
+std::vector<bool> InLoopsThatPause(const ir::Function& f) {
+  std::vector<bool> found(f.blocks.size());
+  const analysis::LoopForest forest = analysis::Loops(analysis::BuildCfg(f));
+  for (const uint32_t block : forest.blocks) {
+    const auto& insts = f.at_block({block}).insts;
+    if (!std::ranges::any_of(insts, [&](ir::InstId id) { return Pauses(f.at_inst(id)); })) continue;
+    // All that is in the innermost loop around it.
+    for (const uint32_t inside : forest.loops[forest.innermost[block]].blocks) found[inside] = true;
+  }
+  return found;
+}
+
+// Functions, and indirect calls (the last entry), by what they read: the callers of those that `reads` has,
+// too.
+class Readers {
+ public:
+  explicit Readers(const ir::Module& module)
+      : count_(module.functions.size()), targets_(ir::IndirectTargets(module)), callers_(count_ + 1) {
+    for (uint32_t n = 0; n < count_; ++n) {
+      for (const ir::Inst& inst : module.functions[n].insts)
+        if (inst.block.valid() && ir::IsCall(inst.op)) callers_[CalledBy(inst)].push_back(n);
+    }
+  }
+  size_t CalledBy(const ir::Inst& call) const {
+    return call.op == Opcode::kCall ? size_t{call.attrs.index} : count_;
+  }
+  std::vector<bool> Reach(std::vector<bool> reads) const {
+    std::vector<size_t> work;
+    for (size_t n = 0; n < count_; ++n)
+      if (reads[n]) work.push_back(n);
+    reads.resize(count_ + 1);
+    const auto add = [&](size_t n) {
+      if (!reads[n]) work.push_back(n);
+      reads[n] = true;
+    };
+    while (!work.empty()) {
+      const size_t n = work.back();
+      work.pop_back();
+      for (const uint32_t caller : callers_[n]) add(caller);
+      if (n < count_ && targets_[n]) add(count_);
+    }
+    return reads;
+  }
+
+ private:
+  const size_t count_;
+  const std::vector<bool> targets_;
+  std::vector<std::vector<uint32_t>> callers_;
+};
+
 }  // namespace
 
 void FlagCallsThatAsk(ir::Module& module) {
-  const size_t count = module.functions.size();
-  const std::vector<bool> targets = ir::IndirectTargets(module);
-  std::vector<std::vector<uint32_t>> callers(count + 1);  // the last ones call indirectly
-  std::vector<bool> asks(count + 1);
-  std::vector<size_t> work;
-  const auto add = [&](size_t n) {
-    if (!asks[n]) work.push_back(n);
-    asks[n] = true;
-  };
-  const auto called_by = [&](const ir::Inst& call) {
-    return call.op == Opcode::kCall ? size_t{call.attrs.index} : count;
-  };
-  for (uint32_t n = 0; n < count; ++n) {
-    const ir::Function& f = module.functions[n];
-    for (const ir::Inst& inst : f.insts) {
-      if (!inst.block.valid()) continue;
-      if (ir::IsCall(inst.op)) callers[called_by(inst)].push_back(n);
-      if (Asks(f, inst)) add(n);
-    }
+  std::vector<bool> asking, plain;
+  for (const ir::Function& f : module.functions) {
+    const auto any = [&](const auto& is) {
+      return std::ranges::any_of(f.insts,
+                                 [&](const ir::Inst& inst) { return inst.block.valid() && is(inst); });
+    };
+    plain.push_back(any(ReadsPlainly));
+    asking.push_back(any([&](const ir::Inst& inst) { return Asks(f, inst); }) ||
+                     (plain.back() && any(Pauses)));
   }
-  while (!work.empty()) {
-    const size_t n = work.back();
-    work.pop_back();
-    for (uint32_t caller : callers[n]) add(caller);
-    if (n < count && targets[n]) add(count);
-  }
+  const Readers readers(module);
+  asking = readers.Reach(std::move(asking));
+  plain = readers.Reach(std::move(plain));
   for (ir::Function& f : module.functions) {
+    const bool calls = std::ranges::any_of(
+        f.insts, [](const ir::Inst& inst) { return inst.block.valid() && ir::IsCall(inst.op); });
+    if (!calls || f.is_declaration) continue;
+    const std::vector<bool> pauses = InLoopsThatPause(f);
     for (uint32_t n = 0; n < f.insts.size(); ++n) {
       const ir::Inst& inst = f.insts[n];
-      if (inst.block.valid() && ir::IsCall(inst.op) && asks[called_by(inst)])
+      if (!inst.block.valid() || !ir::IsCall(inst.op)) continue;
+      const size_t callee = readers.CalledBy(inst);
+      if (asking[callee] || (plain[callee] && pauses[inst.block.index]))
         f.inst({n}).attrs.flags |= ir::kVolatile;
     }
   }

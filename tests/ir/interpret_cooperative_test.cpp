@@ -76,6 +76,16 @@ TEST_CASE("interpret cooperative: clusters of blocks, too") {
   for (uint32_t i = 1; i < out.size(); ++i) CHECK(out[i] == i);
 }
 
+TEST_CASE("interpret cooperative: in a plain launch, a block that waits lets the next ones begin") {
+  Program program(MeetAt(kInBuffer));
+  std::vector<uint32_t> out(1 + 3 * 2);
+  program.AddBuffer(out);
+  program.options.grid = {3, 1, 1};
+  program.options.block = {2, 1, 1};
+  program.RunOrFail();
+  for (uint32_t i = 1; i < out.size(); ++i) CHECK(out[i] == i);
+}
+
 TEST_CASE("interpret cooperative: a plain launch has blocks in order and no workspace") {
   Program waits(MeetAt(kInBuffer));
   std::vector<uint32_t> out(1 + 2 * 32);

@@ -22,7 +22,7 @@ TEST_CASE("a block waits through memory for one that the same worker runs", "[to
   for (const auto& [name, threads, result] :
        {Kernel{"counted", 64, 64}, Kernel{"in_local", 64, 1}, Kernel{"in_global", 64, 1},
         Kernel{"by_address", 64, 1}, Kernel{"copied", 64, 1}, Kernel{"matrix", 32, 1},
-        Kernel{"by_call", 64, 1}}) {
+        Kernel{"by_call", 64, 1}, Kernel{"by_plain_call", 64, 1}}) {
     std::string expected = R"("values": [)";
     for (int n = 0; n < 64; ++n) expected += (n == 0 ? "" : ", ") + std::to_string(n < threads ? result : 0);
     for (const char* form : {"", " --width 1", " --exec lanes", " --interpret"}) {
