@@ -191,7 +191,7 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
   double milliseconds = 0;  // for which this call has compiled
   const auto& result = state_->CodeOf(kernel).Get([&]() -> Result<std::unique_ptr<KernelCode>> {
     auto code = TRY(MakeCode(kernel, {.block = first_block, .many_blocks = AreMany(blocks)}));
-    milliseconds = code->milliseconds_;
+    if (!code->from_cache_) milliseconds = code->milliseconds_;  // however long reading took
     return code;
   });
   if (!result) return Fail(result.error());

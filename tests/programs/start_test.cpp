@@ -40,7 +40,9 @@ Run RunOf(const Scratch& scratch, const std::string& command, bool reports = tru
   fs::remove_all(folder);
   fs::create_directory(folder);
   const std::string environment =
-      "CUDA_CACHE_DISABLE=0 CUDA_CACHE_PATH=" + (scratch / "cache").string() + " PTX2CPU_PROGRESS=0 ";
+      "CUDA_CACHE_DISABLE=0 CUDA_CACHE_PATH=" + (scratch / "cache").string() +
+      // Better code, which the background makes of what runs for long, may be for a later process to make.
+      " PTX2CPU_PROGRESS=0 PTX2CPU_QUICK=0 PTX2CPU_SPECIALISE=0 ";
   const std::string debug = reports ? "LD_DEBUG=files LD_DEBUG_OUTPUT=" + (folder / "of").string() + " " : "";
   const double before = ProcessorMilliseconds();
   const int status = std::system(("env " + environment + debug + command + " >/dev/null").c_str());
