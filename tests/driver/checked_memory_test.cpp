@@ -117,7 +117,10 @@ TEST_CASE("what lies between the rows of pitched memory is out of bounds") {
 TEST_CASE("memory of the host is in bounds once it is registered") {
   const std::string text = Ask("host_memory", "memory");
   INFO(text);
-  CHECK(text.starts_with("ptx2cpu: check: out-of-bounds: write of 4 bytes at 0x, which no allocation holds"));
+  CHECK(
+      text.starts_with("pageable memory: 0\nptx2cpu: check: out-of-bounds: write of 4 bytes at 0x, which no "
+                       "allocation holds"));
   CHECK(text.ends_with(
       "registered: launch 0 wait 0\nptx2cpu: check: 1 errors, found 64 times; 0 suppressed\n"));
+  CHECK(Ask("host_memory", "sync").starts_with("pageable memory: 1\n"));
 }

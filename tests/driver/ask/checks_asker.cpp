@@ -97,6 +97,9 @@ void PitchedRows() {
 void HostMemory() {
   Begin();
   static unsigned plain[64], registered[64];
+  int pageable = -1;
+  cuDeviceGetAttribute(&pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0);
+  std::printf("pageable memory: %d\n", pageable);
   Fill("plain", reinterpret_cast<CUdeviceptr>(plain));
   cuMemHostRegister_v2(registered, sizeof registered, 0);
   Fill("registered", reinterpret_cast<CUdeviceptr>(registered));

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/abi/check.h"
+#include "runtime/check/wanted.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/memory_limits.h"
 #include "runtime/cuda/driver/core/errors.h"
@@ -132,6 +134,10 @@ std::vector<int> VisibleDevices() {
   }
   return visible;
 }
+
+// Checks report accesses to memory that the program has not registered, as most GPUs cannot do them: a
+// program that asks takes the way that works everywhere.
+bool AccessesAllMemory() { return (rt::check::WantedKinds() & PTX2CPU_CHECKS_MEMORY) == 0; }
 
 enum class Start : int { kNotYet, kDone, kForked };
 std::atomic<Start> start{Start::kNotYet};
