@@ -253,7 +253,9 @@ Result<ir::Module> Translate(const SymbolTable& symbols, std::span<const std::st
   TRY_STATUS(FillUnusedVariables(work, out));
   TRY_STATUS(LayOutShared(out, work));
   if (options.chains_matrix_sums) ChainMatrixSums(out);
-  out.text = TextOf(work);
+  // Debuggers find the names of inlined functions after the kernels.
+  const bool whole = options.keeps_registers && symbols.modules().size() == 1;
+  out.text = whole ? *symbols.modules()[0].ast->text : TextOf(work);
   return out;
 }
 

@@ -70,6 +70,7 @@ class DeviceHeap::Blocks {
   // The bytes it was allocated with; none: no block begins there.
   std::optional<uint64_t> Free(void* pointer);
   std::optional<Block> Find(const std::byte* address) const;
+  std::vector<Block> InUse() const;
 
  private:
   struct Chunk {
@@ -256,6 +257,22 @@ std::optional<DeviceHeap::Block> DeviceHeap::Blocks::Find(const std::byte* addre
   return Block{first_ + number * kChunkBytes, bytes};
 }
 
+std::vector<DeviceHeap::Block> DeviceHeap::Blocks::InUse() const {
+  std::vector<Block> blocks;
+  for (uint64_t number = 0; number < chunk_count_; ++number) {
+    const Chunk& chunk = chunks_[number];
+    std::byte* const begin = first_ + number * kChunkBytes;
+    if (const uint32_t shared = chunk.class_plus_one.load(std::memory_order_acquire); shared != 0) {
+      for (uint64_t at = 0, step = BytesOfClass(shared - 1); at + step <= kChunkBytes; at += step) {
+        if (const auto block = Find(begin + at)) blocks.push_back(*block);
+      }
+    } else if (const uint64_t bytes = chunk.large_bytes.load(std::memory_order_acquire); bytes != 0) {
+      blocks.push_back({begin, bytes});
+    }
+  }
+  return blocks;
+}
+
 // -- DeviceHeap --
 
 DeviceHeap::DeviceHeap() = default;
@@ -310,6 +327,11 @@ bool DeviceHeap::Free(void* pointer) {
 std::optional<DeviceHeap::Block> DeviceHeap::Find(const void* address) const {
   const Blocks* const blocks = made_.load(std::memory_order_acquire);
   return blocks == nullptr ? std::nullopt : blocks->Find(static_cast<const std::byte*>(address));
+}
+
+std::vector<DeviceHeap::Block> DeviceHeap::BlocksInUse() const {
+  const Blocks* const blocks = made_.load(std::memory_order_acquire);
+  return blocks == nullptr ? std::vector<Block>() : blocks->InUse();
 }
 
 void DeviceHeap::Clear() {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "runtime/worker/spin_lock.h"
 
@@ -31,6 +32,8 @@ class DeviceHeap {
     uint64_t bytes = 0;
   };
   std::optional<Block> Find(const void* address) const;
+  // Those in use, by address. No kernel may run.
+  std::vector<Block> BlocksInUse() const;
   // Frees all of it. No kernel may run.
   void Clear();
 

@@ -182,7 +182,9 @@ Result<CompiledImage> KernelCompiler::Obtain(const CompileRequest& request) {
   }
   std::optional<CompileProgress> progress;
   if (request.show_progress) progress.emplace(request.kernel);
-  Parsed part = TRY(source_.PartFor(request.kernel));
+  // Code to step through names the functions that were inlined, by a section that no kernel reaches.
+  Parsed part =
+      TRY(CodeOptionsOf(request).KeepsRegisters() ? source_.Whole() : source_.PartFor(request.kernel));
   lowering::CompileControl control{.stop = request.stop,
                                    .print_remarks = request.show_progress && RemarksWanted()};
   if (quick_allowed) {

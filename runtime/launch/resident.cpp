@@ -72,7 +72,8 @@ bool Resident::RunEach(LaunchJob& job, RunningBlock& running, Pass& pass) {
   for (auto& block : blocks_) {
     if (block->done) continue;
     const bool resumes = job.kernel().run_step != nullptr;
-    running = {&block->context, block->memory.get(), resumes ? &block->scheduler : nullptr};
+    running = {running.landing, &block->context, block->memory.get(), resumes ? &block->scheduler : nullptr};
+    running.landing->block = &block->context;
     Verdict verdict = Verdict::kDone;
     if (!resumes) {
       job.kernel().run_block(&block->context);

@@ -12,6 +12,7 @@ namespace ptx2cpu::rt {
 
 // The block whose code runs on a worker now: what a fault's report needs.
 struct RunningBlock {
+  LandingPoint* landing = nullptr;  // names the block too, for debuggers (runtime/worker/current_block.h)
   const ptx2cpu_block* block = nullptr;
   const BlockMemory* memory = nullptr;
   const BlockScheduler* scheduler = nullptr;  // of a kernel that resumes

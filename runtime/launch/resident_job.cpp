@@ -66,7 +66,7 @@ class Rotation {
   Rotation& operator=(const Rotation&) = delete;
 
   // False: there was no cluster to begin.
-  bool Work();
+  bool Work(LandingPoint& landing);
   const RunningBlock& running() const { return running_; }
 
  private:
@@ -185,7 +185,8 @@ bool Rotation::BeginNext() {
   return true;
 }
 
-bool Rotation::Work() {
+bool Rotation::Work(LandingPoint& landing) {
+  running_.landing = &landing;
   if (job_.cooperative()) AskForHelp(true);
   if (!BeginNext()) return false;
   while (TakeTurns() && (!residents_.empty() || job_.left() != 0)) {
@@ -206,7 +207,7 @@ bool ResidentJob::RunBlocks(unsigned worker, Arena& arena) {
     Fail(Fault(record, *running.block, *running.memory, lanes));
     return true;
   }
-  return rotation.Work();
+  return rotation.Work(landing);
 }
 
 }  // namespace

@@ -122,6 +122,8 @@ const std::map<std::string_view, ReadLine> kLines = {
     {"area", ReadArea},
     {"before", [](auto& in, auto& l) { return ReadBlocks(in, l, &Area::before); }},
     {"after", [](auto& in, auto& l) { return ReadBlocks(in, l, &Area::after); }},
+    {"heap", [](auto& in, auto& l) { return !!(in >> l.heap_bytes); }},
+    {"not_repeatable", [](auto& in, auto& l) { return !(l.not_repeatable = Rest(in)).empty(); }},
     {"error", [](auto& in, auto& l) { return !(l.error = Rest(in)).empty(); }},
 };
 
@@ -158,6 +160,9 @@ std::string Lines(const LaunchRecord& launch) {
     AppendNumbers(out, area.after);
     out += '\n';
   }
+  if (launch.heap_bytes != 0) out += fmt::format("heap {}\n", launch.heap_bytes);
+  if (!launch.not_repeatable.empty())
+    out += fmt::format("not_repeatable {}\n", Encoded(launch.not_repeatable));
   if (!launch.error.empty()) out += fmt::format("error {}\n", Encoded(launch.error));
   out += "end\n";
   return out;

@@ -38,7 +38,10 @@ struct LaunchRecord {
   std::vector<std::byte> parameters;
   std::vector<NamedPlace> places;
   std::vector<Area> areas;  // by address; none overlap
-  std::string error;        // why it did not run to its end; empty: it did
+  uint64_t heap_bytes = 0;  // the limit of device malloc; 0: not known
+  // Why it cannot be run again; empty: it can.
+  std::string not_repeatable;
+  std::string error;  // why it did not run to its end; empty: it did
 };
 
 struct ModuleRecord {

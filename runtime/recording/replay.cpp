@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "runtime/device/device_services.h"
 #include "runtime/recording/difference.h"
 
 namespace ptx2cpu::rt::recording {
@@ -84,6 +85,9 @@ Result<std::optional<LaunchError>> Replay::Run(const LaunchRecord& launch, const
     return Fail(ErrorCode::kContainer, "the recording is damaged: the kernel takes other parameters");
   kernel = TRY(code.ForParameters(kernel, launch.shape.block, launch.parameters.data()));
   options.cooperative = launch.cooperative;
+  DeviceServices services;  // its heap has no block yet: those of the recording are areas
+  if (launch.heap_bytes != 0) services.limits.heap_bytes = launch.heap_bytes;
+  if (options.services == nullptr) options.services = &services;
   return Launch(*kernel, launch.shape, launch.parameters, options);
 }
 

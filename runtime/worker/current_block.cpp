@@ -10,8 +10,13 @@
 
 #include "runtime/abi/abi.h"
 
-ptx2cpu_running_threads ptx2cpu_running = {nullptr, 0, offsetof(ptx2cpu_block, ctaid),
-                                           offsetof(ptx2cpu_block, nctaid), offsetof(ptx2cpu_block, ntid)};
+ptx2cpu_running_threads ptx2cpu_running = {nullptr,
+                                           0,
+                                           offsetof(ptx2cpu_block, ctaid),
+                                           offsetof(ptx2cpu_block, nctaid),
+                                           offsetof(ptx2cpu_block, ntid),
+                                           offsetof(ptx2cpu_block, local),
+                                           offsetof(ptx2cpu_block, local_stride)};
 
 namespace ptx2cpu::rt {
 

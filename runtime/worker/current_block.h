@@ -12,10 +12,10 @@ struct ptx2cpu_running_thread {
   const void* const* landing;  // the thread's own variable; null: it runs no block
 };
 // Offsets are in bytes: of the pointer to the block in what `landing` points to, of three words each in the
-// block.
+// block, of the pointer to local memory and the bytes of it that each thread has.
 struct ptx2cpu_running_threads {
   const ptx2cpu_running_thread* first;
-  uint64_t block, place, grid, threads;
+  uint64_t block, place, grid, threads, local, local_stride;
 };
 extern __attribute__((visibility("default"))) ptx2cpu_running_threads ptx2cpu_running;
 }

@@ -124,3 +124,12 @@ TEST_CASE("memory of the host is in bounds once it is registered") {
       "registered: launch 0 wait 0\nptx2cpu: check: 1 errors, found 64 times; 0 suppressed\n"));
   CHECK(Ask("host_memory", "sync").starts_with("pageable memory: 1\n"));
 }
+
+TEST_CASE("memory that is freed in a stream may be accessed by what comes before in it") {
+  const std::string text = Ask("freed_in_stream", "memory");
+  INFO(text);
+  CHECK(text.starts_with(
+      "free 0 free 0 wait 0\nptx2cpu: check: use-after-free: write of 4 bytes at 0x: 0 bytes into 256 "
+      "bytes at 0x, which have been freed"));
+  CHECK(text.ends_with("late: wait 0\nptx2cpu: check: 1 errors, found 64 times; 0 suppressed\n"));
+}

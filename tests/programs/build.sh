@@ -23,7 +23,7 @@ fi
 ptx="-std=c++17 -w -gencode arch=compute_75,code=compute_75"
 # Separate compilation needs a target to link for; the relocatable PTX stays beside it.
 relocatable="-std=c++17 -w -rdc=true -gencode arch=compute_75,code=[compute_75,sm_75]"
-for program in ${@:-symbols streams graphs errors memory device_services textures cooperative linked look_back profiled orders}; do
+for program in ${@:-symbols streams graphs errors memory device_services textures cooperative linked look_back profiled orders inlined device_heap}; do
   case "$program" in
     linked) $nvcc $relocatable -lineinfo -cudart shared -o "$to/$program" linked_main.cu linked_other.cu ;;
     static_linked) $nvcc $relocatable -o "$to/$program" linked_main.cu linked_other.cu ;;

@@ -4,6 +4,9 @@
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
 #include <string>
 
 using Catch::Matchers::Contains;
@@ -14,10 +17,7 @@ namespace {
 const std::string kTool = PTX2CPU_BINARY_DIR "/bin/ptx2cpu",
                   kPrograms = std::string(PTX2CPU_SOURCE_DIR) + "/tests/programs/bin/";
 
-// What gdb prints for these commands, on both streams.
-std::string Debug(const std::string& program, const std::string& commands, const std::string& options = "") {
-  const std::string line = "printf '" + commands + "' | timeout 200 " + kTool + " exec --threads 1 " +
-                           options + " --gdb -- " + kPrograms + program + " 2>&1";
+std::string ReadAll(const std::string& line) {
   std::string text;
   std::FILE* pipe = popen(line.c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -25,6 +25,12 @@ std::string Debug(const std::string& program, const std::string& commands, const
   while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) text.append(buffer, got);
   pclose(pipe);
   return text;
+}
+
+// What gdb prints for these commands, on both streams.
+std::string Debug(const std::string& program, const std::string& commands, const std::string& options = "") {
+  return ReadAll("printf '" + commands + "' | timeout 200 " + kTool + " exec --threads 1 " + options +
+                 " --gdb -- " + kPrograms + program + " 2>&1");
 }
 
 bool HasDebugger() {
@@ -60,6 +66,75 @@ TEST_CASE("gdb: registers of the thread that runs have their PTX names") {
   CHECK_THAT(text, Contains("%r2 = 1000\n"));  // the parameter n
   CHECK_THAT(text, Contains("%r4 = 128\n"));   // threads of a block
   CHECK_THAT(text, Contains("%p1 = 0 "));
+}
+
+TEST_CASE("gdb: code for one thread at a time has a current thread, warp and lane") {
+  if (!HasDebugger()) return;
+  const std::string text = Debug("symbols",
+                                 "break symbols.cu:14 if $ptx2cpu_thread() == 37\\nrun\\nptx2cpu\\n"
+                                 "print $ptx2cpu_lane() + 1000\\nup\\nprint $ptx2cpu_warp() + 2000\\n"
+                                 "print $ptx2cpu_thread(1) + 3000\\nkill\\nquit\\n",
+                                 "--exec=lanes --opt 0");
+  INFO(text);
+  CHECK_THAT(text, Contains("block (0,0,0) of grid (8,1,1), blocks of (128,1,1) threads\n"
+                            "thread (37,0,0), warp 1, lane 5\n"));
+  CHECK_THAT(text, Contains(" = 1005\n") && Contains(" = 2001\n") && Contains(" = 3000\n"));
+  const std::string vectors =
+      Debug("symbols", "break symbols.cu:14\\nrun\\nprint $ptx2cpu_thread()\\nkill\\nquit\\n");
+  CHECK_THAT(vectors, Contains("no current thread here: this code runs several threads at once"));
+}
+
+TEST_CASE("gdb: a backtrace leads through inlined device functions, and threads print in order") {
+  if (!HasDebugger()) return;
+  const std::string text = Debug("inlined",
+                                 "break inlined.cu:9 if $ptx2cpu_thread() == 2\\nrun\\nbacktrace 4\\n"
+                                 "delete\\ncontinue\\nquit\\n",
+                                 "--exec=lanes --opt 0");
+  INFO(text);
+  const char* const frames[] = {"#0  shapes::Twice<int> () at ",
+                                "inlined.cu:9\n",
+                                "#1  shapes::Area () at ",
+                                "inlined.cu:12\n",
+                                "#2  inlined.cu () at ",
+                                "inlined.cu:18\n",
+                                "#3  ",
+                                ".ptx:",
+                                "thread 0: 1\nthread 1: 9\nthread 2: 25\nthread 3: 49\n",
+                                "exited normally"};
+  size_t at = 0;
+  for (const char* frame : frames) {
+    INFO(frame);
+    at = text.find(frame, at);
+    REQUIRE(at != std::string::npos);
+  }
+}
+
+// tools/gdb/README.md has a configuration for VS Code, which starts gdb and sets these variables in it.
+TEST_CASE("gdb: a front end needs only the variables that --print-environment prints") {
+  if (!HasDebugger()) return;
+  const std::string variables =
+      ReadAll(kTool + " exec --gdb --exec=lanes --opt 0 --threads 1 --print-environment -- true");
+  std::string commands =
+      "-ex 'source " PTX2CPU_BINARY_DIR "/lib/ptx2cpu/ptx2cpu-gdb.py' -ex 'set breakpoint pending on'";
+  std::ostringstream page;
+  page << std::ifstream(PTX2CPU_SOURCE_DIR "/tools/gdb/README.md").rdbuf();
+  const std::regex line("([A-Z0-9_]+)='([^'\n]*)'\n");
+  size_t count = 0;
+  for (std::sregex_iterator each(variables.begin(), variables.end(), line), end; each != end;
+       ++each, ++count) {
+    const std::string name = (*each)[1], value = (*each)[2];
+    commands += " -ex 'set env " + name + " " + value + "'";
+    const bool is_folder = value.find('/') != std::string::npos;
+    CHECK_THAT(page.str(), Contains("{\"name\": \"" + name + "\", \"value\": \"" +
+                                    (is_folder ? "/usr/lib/" : value + "\"}")));
+  }
+  CHECK(count == 6);
+  const std::string text =
+      ReadAll("timeout 200 gdb -q -batch " + commands +
+              " -ex 'break symbols.cu:14 if $ptx2cpu_thread() == 37' -ex run -ex ptx2cpu --args " +
+              kPrograms + "symbols 2>&1");
+  INFO(text);
+  CHECK_THAT(text, Contains("thread (37,0,0), warp 1, lane 5\n"));
 }
 
 TEST_CASE("gdb: a breakpoint with a condition on the block") {

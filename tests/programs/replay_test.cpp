@@ -97,6 +97,22 @@ TEST_CASE("replay: what a changed kernel computes differs, and the element is na
                                Contains("launches differ from the recording"));
 }
 
+TEST_CASE("replay: launches that use blocks of device malloc; those that leave others are not repeated") {
+  const ptx2cpu::test::ScratchFolder folder;
+  Record("device_heap", folder / "r");
+  for (const char* engine : {"", " --exec=lanes --opt 0", " --interpret", " --check=memory,race"}) {
+    const Outcome outcome = Run("replay " + folder / "r" + engine);
+    INFO(engine << "\n" << outcome.text);
+    CHECK(outcome.code == 0);
+    CHECK(Count(outcome.text, ": not repeated: it leaves other blocks of device malloc than it found") == 2);
+    CHECK(Count(outcome.text, ": same\n") == 2);
+  }
+  const Outcome one = Run("replay " + folder / "r --launch 0");
+  INFO(one.text);
+  CHECK(one.code == 7);
+  CHECK_THAT(one.text, Contains("launch 0: ") && Contains("no launch of the recording can be repeated"));
+}
+
 TEST_CASE("compare: two runs of a program are alike, at other addresses") {
   const ptx2cpu::test::ScratchFolder folder;
   for (const char* program : {"symbols", "textures", "memory"}) {

@@ -48,7 +48,15 @@ TEST_CASE("blocks do not overlap, are aligned, and are counted") {
     CHECK(heap.bytes_in_use() == counted);
   }
   CHECK(heap.blocks_in_use() == blocks.size());
+  const std::vector<DeviceHeap::Block> in_use = heap.BlocksInUse();
+  REQUIRE(in_use.size() == blocks.size());
+  size_t n = 0;
+  for (const auto& [begin, bytes] : blocks) {
+    CHECK(reinterpret_cast<uintptr_t>(in_use[n].base) == begin);
+    CHECK(in_use[n++].bytes == (bytes + 15) / 16 * 16);
+  }
   heap.Clear();
+  CHECK(heap.BlocksInUse().empty());
   CHECK(heap.bytes_in_use() == 0);
   CHECK_FALSE(heap.was_used());
   CHECK(heap.Allocate(100, 1, kLimit) != nullptr);

@@ -47,6 +47,14 @@ Result<ReplaySession> OpenReplay(const Arguments& arguments) {
       return Fail(std::move(error));
     }
   }
+  for (const LaunchRecord& launch : launches) {
+    if (!launch.not_repeatable.empty())
+      fmt::print("{}: not repeated: {}\n", NameOf(launch), launch.not_repeatable);
+  }
+  if (std::erase_if(launches, [](const LaunchRecord& launch) { return !launch.not_repeatable.empty(); }) !=
+          0 &&
+      launches.empty())
+    return Fail(ErrorCode::kUnsupported, "no launch of the recording can be repeated");
   auto memory = ReplayMemory::Reserve(launches);
   if (!memory && memory.error().code == ErrorCode::kNotFound) StartAgain();
   return ReplaySession{std::move(reader), std::move(launches), TRY(std::move(memory))};

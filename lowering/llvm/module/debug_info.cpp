@@ -14,6 +14,8 @@ DebugInfo::DebugInfo(llvm::Module& module, const ir::Module& ir, bool variables)
   builder_.createCompileUnit(
       llvm::dwarf::DW_LANG_C, ptx_file_, kProducer, true, "", 0, "",
       variables ? llvm::DICompileUnit::FullDebug : llvm::DICompileUnit::LineTablesOnly);
+  // Files of linked texts have other numbers in each.
+  if (variables && ir.parts.empty()) calls_ = InlinedCalls::Read(ir.text);
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   module.addModuleFlag(llvm::Module::Warning, "Dwarf Version", 5);
 }
@@ -53,22 +55,39 @@ void DebugInfo::PlaceLocals(const ir::Function& f, llvm::AllocaInst* base) {
   }
 }
 
+llvm::DISubprogram* DebugInfo::SourceOf(uint32_t file, uint32_t call) {
+  const std::string name = call == 0 ? "" : calls_[call].function;
+  llvm::DISubprogram*& source = sources_[{file, name}];
+  if (source == nullptr) {
+    llvm::DIFile* in = FileOf(ir_.source_files[file]);
+    auto* type = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
+    source = builder_.createFunction(
+        in, name.empty() ? in->getFilename() : llvm::StringRef(name), "", in, 0, type, 0,
+        llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+  }
+  return source;
+}
+
+llvm::DILocation* DebugInfo::CallSite(uint32_t call, llvm::DILocation* ptx_line) {
+  const InlinedCalls::Call& made = calls_[call];
+  if (made.file == 0 || made.file >= ir_.source_files.size()) return ptx_line;
+  llvm::DILocation* const outer = made.caller == 0 ? ptx_line : CallSite(made.caller, ptx_line);
+  return llvm::DILocation::getDistinct(current_->getContext(), made.line, 0, SourceOf(made.file, made.caller),
+                                       outer);
+}
+
 llvm::DebugLoc DebugInfo::Locate(const ir::Position& at) {
   llvm::LLVMContext& context = current_->getContext();
   if (at.source_line == 0 || at.source_file == 0 || at.source_file >= ir_.source_files.size()) {
     return llvm::DILocation::get(context, at.ptx_line, 0, current_);
   }
-  llvm::DILocation*& ptx_line = ptx_lines_[{current_, at.ptx_line}];
-  if (ptx_line == nullptr) ptx_line = llvm::DILocation::getDistinct(context, at.ptx_line, 0, current_);
-  llvm::DISubprogram*& source = sources_[at.source_file];
-  if (source == nullptr) {
-    llvm::DIFile* file = FileOf(ir_.source_files[at.source_file]);
-    auto* type = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
-    source =
-        builder_.createFunction(file, file->getFilename(), "", file, 0, type, 0, llvm::DINode::FlagZero,
-                                llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+  const uint32_t call = calls_.At(at.ptx_line);
+  llvm::DILocation*& inlined_at = ptx_lines_[{current_, at.ptx_line}];
+  if (inlined_at == nullptr) {
+    inlined_at = llvm::DILocation::getDistinct(context, at.ptx_line, 0, current_);
+    if (call != 0) inlined_at = CallSite(call, inlined_at);
   }
-  return llvm::DILocation::get(context, at.source_line, 0, source, ptx_line);
+  return llvm::DILocation::get(context, at.source_line, 0, SourceOf(at.source_file, call), inlined_at);
 }
 
 }  // namespace ptx2cpu::lowering

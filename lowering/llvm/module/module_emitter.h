@@ -14,6 +14,7 @@
 
 #include "ir/function.h"
 #include "lowering/llvm/module/emit_options.h"
+#include "lowering/llvm/module/inlined_calls.h"
 #include "lowering/llvm/module/kernel_layout.h"
 #include "lowering/llvm/module/lane_report.h"
 #include "lowering/llvm/module/target.h"
@@ -41,7 +42,8 @@ struct EmitOptions {
 enum class Memory : uint8_t { kGlobal, kShared, kLocal, kSlot, kContext, kGeneric };
 
 // One DISubprogram per emitted function in the PTX file, and one per (source file) that .loc names; an
-// instruction's location is its source line, inlined at its PTX line.
+// instruction's location is its source line, inlined at its PTX line. Of code to step through (`variables`)
+// also the functions that the compiler of the PTX has inlined in between.
 class DebugInfo {
  public:
   DebugInfo(llvm::Module& module, const ir::Module& ir, bool variables);
@@ -54,12 +56,17 @@ class DebugInfo {
 
  private:
   llvm::DIFile* FileOf(const std::string& path);
+  // The function of the source that call number `call` has inlined; 0: what .loc does not name.
+  llvm::DISubprogram* SourceOf(uint32_t file, uint32_t call);
+  // Where the code of this call is inlined, at a line of the PTX.
+  llvm::DILocation* CallSite(uint32_t call, llvm::DILocation* ptx_line);
   llvm::DIBuilder builder_;
   const ir::Module& ir_;
   llvm::DIFile* ptx_file_;
   llvm::DISubprogram* current_ = nullptr;
-  std::map<uint32_t, llvm::DISubprogram*> sources_;
-  std::map<std::pair<llvm::DISubprogram*, uint32_t>, llvm::DILocation*> ptx_lines_;
+  InlinedCalls calls_;
+  std::map<std::pair<uint32_t, std::string>, llvm::DISubprogram*> sources_;          // by file and function
+  std::map<std::pair<llvm::DISubprogram*, uint32_t>, llvm::DILocation*> ptx_lines_;  // or the call there
 };
 
 struct ModuleEmitter {

@@ -2,6 +2,7 @@
 // `checks_asker NAME` (checked_memory_test.cpp).
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -105,6 +106,35 @@ void HostMemory() {
   Fill("registered", reinterpret_cast<CUdeviceptr>(registered));
 }
 
+// Memory that is freed in a stream, while launches before that wait there for the host. A later launch is
+// late.
+void FreedInStream() {
+  Begin();
+  static std::atomic<bool> go = false;
+  CUstream stream;
+  cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+  CUdeviceptr pooled = 0, plain = Allocate(256);
+  cuMemAllocAsync(&pooled, 256, stream);
+  cuStreamSynchronize(stream);
+  cuLaunchHostFunc(
+      stream,
+      [](void*) {
+        while (!go) usleep(100);
+      },
+      nullptr);
+  for (CUdeviceptr* at : {&pooled, &plain}) {
+    void* parameters[] = {at};
+    cuLaunchKernel(fill, 1, 1, 1, 64, 1, 1, 0, stream, parameters, nullptr);
+    std::printf("free %d ", cuMemFreeAsync(*at, stream));
+  }
+  go = true;
+  std::printf("wait %d\n", cuStreamSynchronize(stream));
+  std::fflush(stdout);
+  void* parameters[] = {&pooled};
+  cuLaunchKernel(fill, 1, 1, 1, 64, 1, 1, 0, stream, parameters, nullptr);
+  std::printf("late: wait %d\n", cuStreamSynchronize(stream));
+}
+
 // Freed blocks are kept, but not so that a program has less memory than without checks.
 void ManyFreed() {
   Begin();
@@ -142,9 +172,13 @@ struct Row {
   std::string_view name;
   void (*run)();
 };
-constexpr Row kRows[] = {{"use_after_free", UseAfterFree},  {"bad_free", BadFree},
-                         {"many_freed", ManyFreed},         {"pitched_rows", PitchedRows},
-                         {"host_memory", HostMemory},       {"leak", Leak},
+constexpr Row kRows[] = {{"use_after_free", UseAfterFree},
+                         {"bad_free", BadFree},
+                         {"many_freed", ManyFreed},
+                         {"pitched_rows", PitchedRows},
+                         {"host_memory", HostMemory},
+                         {"freed_in_stream", FreedInStream},
+                         {"leak", Leak},
                          {"leak_of_context", LeakOfContext}};
 
 }  // namespace

@@ -55,7 +55,9 @@ std::optional<rt::check::MemoryRange> FindMemory(uintptr_t address) {
     if (range->kind == RangeKind::kPitched) rows = CheckedMemory::Get().RowsOf(range->base);
     return rt::check::MemoryRange{range->base, range->size, rows.pitch, rows.width};
   }
-  return ModuleVariables::Get().Find(address);
+  if (const auto variable = ModuleVariables::Get().Find(address)) return variable;
+  const auto leaving = CheckedMemory::Get().FindLeaving(address);
+  return leaving ? std::optional(rt::check::MemoryRange{leaving->base, leaving->size}) : std::nullopt;
 }
 
 // Of an address that is in no allocation, or in one and beyond its row.
@@ -75,8 +77,10 @@ std::string TextOfNear(uintptr_t address) {
 void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep) {
   static std::once_flag once;
   std::call_once(once, [] {
-    rt::check::SetMemorySource({FindMemory, TextOfNear, [] { return Allocations::Get().version(); },
-                                [](uintptr_t address) { return CheckedMemory::Get().Describe(address); }});
+    rt::check::SetMemorySource(
+        {FindMemory, TextOfNear,
+         [] { return Allocations::Get().version() + CheckedMemory::Get().LeavingVersion(); },
+         [](uintptr_t address) { return CheckedMemory::Get().Describe(address); }});
   });
   ModuleVariables::Get().Add(code.module());
   rt::check::Findings::Get().Locate(code.name(), [&code, keep = std::move(keep)](uint32_t ptx_line) {

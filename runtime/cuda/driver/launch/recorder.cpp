@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "runtime/cuda/driver/image/texture_reference.h"
 #include "runtime/cuda/driver/memory/allocations.h"
 #include "runtime/cuda/driver/memory/memory_probe.h"
+#include "runtime/device/device_services.h"
 #include "runtime/recording/writer.h"
 #include "runtime/stream/turns.h"
 
@@ -78,6 +80,16 @@ class Areas {
       Add(reinterpret_cast<uint64_t>(&device), sizeof device, 0, what);
     }
   }
+  // Blocks of device malloc, those that are near each other as one.
+  void AddHeap(std::span<const rt::DeviceHeap::Block> blocks) {
+    for (size_t first = 0, end; first < blocks.size(); first = end) {
+      const std::byte* stop = blocks[first].base + blocks[first].bytes;
+      for (end = first + 1; end < blocks.size() && blocks[end].base - stop < kNear; ++end)
+        stop = blocks[end].base + blocks[end].bytes;
+      Add(reinterpret_cast<uint64_t>(blocks[first].base), static_cast<uint64_t>(stop - blocks[first].base), 0,
+          "memory of device malloc");
+    }
+  }
   std::vector<Area> Take() {
     std::vector<Area> taken;
     for (auto& [address, area] : areas_) taken.push_back(std::move(area));
@@ -85,12 +97,19 @@ class Areas {
   }
 
  private:
+  static constexpr ptrdiff_t kNear = 64 << 10;
   bool Holds(uint64_t address) const {
     auto next = areas_.upper_bound(address);
     return next != areas_.begin() && address - std::prev(next)->first < std::prev(next)->second.bytes;
   }
   std::map<uint64_t, Area> areas_;
 };
+
+bool SameBlock(const rt::DeviceHeap::Block& one, const rt::DeviceHeap::Block& other) {
+  return one.base == other.base && one.bytes == other.bytes;
+}
+constexpr const char* kHeapChanges =
+    "it leaves other blocks of device malloc than it found, and their addresses differ from run to run";
 
 // Launches take turns (runtime/stream/turns.h): one at a time calls this.
 class Recorder final : public rt::LaunchWitness {
@@ -115,8 +134,13 @@ class Recorder final : public rt::LaunchWitness {
     if (failed_ || number < first_ || number > last_) return launch();
     LaunchRecord record;
     record.number = number;
-    const Status before = Begin(work, record);
+    const rt::DeviceServices& services = work.services != nullptr ? *work.services : rt::DefaultServices();
+    const std::vector<rt::DeviceHeap::Block> heap = services.heap.BlocksInUse();
+    record.heap_bytes = services.limits.heap_bytes;
+    const Status before = Begin(work, heap, record);
     std::optional<rt::LaunchError> error = launch();
+    if (!std::ranges::equal(heap, services.heap.BlocksInUse(), SameBlock))
+      record.not_repeatable = kHeapChanges;
     if (error) record.error = error->message;
     if (const Status status = before ? End(record) : before; !status) {
       failed_ = true;
@@ -126,7 +150,7 @@ class Recorder final : public rt::LaunchWitness {
   }
 
  private:
-  Status Begin(const rt::KernelWork& work, LaunchRecord& record);
+  Status Begin(const rt::KernelWork& work, std::span<const rt::DeviceHeap::Block> heap, LaunchRecord& record);
   Status End(LaunchRecord& record);
 
   const std::string folder_;
@@ -138,7 +162,8 @@ class Recorder final : public rt::LaunchWitness {
   bool failed_ = false;
 };
 
-Status Recorder::Begin(const rt::KernelWork& work, LaunchRecord& record) {
+Status Recorder::Begin(const rt::KernelWork& work, std::span<const rt::DeviceHeap::Block> heap,
+                       LaunchRecord& record) {
   if (writer_ == nullptr) writer_ = std::make_unique<Writer>(TRY(Writer::Make(folder_, CommandLine())));
   const auto& code = *static_cast<const rt::KernelCode*>(work.keep.get());
   rt::KernelModule& module = code.module();
@@ -155,6 +180,7 @@ Status Recorder::Begin(const rt::KernelWork& work, LaunchRecord& record) {
     record.places.push_back({name, address});
     areas.Add(address, storage.size(), 0, "variable " + name);
   }
+  areas.AddHeap(heap);
   areas.AddImages<TextureObject>("texture");
   areas.AddImages<SurfaceObject>("surface");
   areas.AddImages<TextureReference>("texture reference");

@@ -89,6 +89,37 @@ void CheckedMemory::FreedToPool(const Range& range) {
   if (pooled_.size() > kMaxKnown) pooled_.pop_front();
 }
 
+void CheckedMemory::FreedInStream(const Range& range, rt::Ticket when) {
+  if (!keeps_freed_) return;
+  const std::lock_guard lock(mutex_);
+  DropLeft();
+  leaving_.push_back({range, std::move(when)});
+  leaving_count_ = leaving_.size();
+}
+
+void CheckedMemory::DropLeft() {
+  if (std::erase_if(leaving_, [](const Leaving& each) { return each.when.Done(); }) == 0) return;
+  leaving_count_ = leaving_.size();
+  ++leaving_version_;
+}
+
+std::optional<Range> CheckedMemory::FindLeaving(uintptr_t address) {
+  if (leaving_count_ == 0) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  DropLeft();
+  const auto found =
+      std::ranges::find_if(leaving_, [&](const Leaving& each) { return each.range.Holds(address, 1); });
+  return found == leaving_.end() ? std::nullopt : std::optional(found->range);
+}
+
+uint64_t CheckedMemory::LeavingVersion() {
+  if (leaving_count_ != 0) {
+    const std::lock_guard lock(mutex_);
+    DropLeft();
+  }
+  return leaving_version_;
+}
+
 // The latest that had the address: memory of pools is given out and freed many times.
 const Range* CheckedMemory::Find(uintptr_t address) const {
   for (const std::deque<Range>* gone : {&kept_, &pooled_}) {

@@ -2,15 +2,18 @@
 // not given out again for a while, and which call of the program made each allocation.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/cuda/driver/memory/allocations.h"
+#include "runtime/stream/stream.h"
 
 namespace ptx2cpu::driver {
 
@@ -35,6 +38,13 @@ class CheckedMemory {
   std::vector<Range> DropKept();
   // The range was freed by the program, and its owner may give it out again at any time.
   void FreedToPool(const Range& range);
+  // The range was freed in a stream: launches before that may access it. `when` is done when its turn has
+  // come.
+  void FreedInStream(const Range& range, rt::Ticket when);
+  // A range with the address whose turn has not come.
+  std::optional<Range> FindLeaving(uintptr_t address);
+  // Changes when a turn has come.
+  uint64_t LeavingVersion();
   // "8 bytes into 400 bytes at 0x7f.., which have been freed"; empty: the address is in no freed range.
   std::string Describe(uintptr_t address) const;
   // A call that frees what is not there to be freed is a finding.
@@ -47,11 +57,19 @@ class CheckedMemory {
 
  private:
   const Range* Find(uintptr_t address) const;
+  void DropLeft();  // the mutex is held
 
   const bool keeps_freed_, finds_leaks_;
   mutable std::mutex mutex_;
   std::deque<Range> kept_, pooled_;  // freed; oldest first, at most kMaxKnown each
   size_t kept_bytes_ = 0;
+  struct Leaving {
+    Range range;
+    rt::Ticket when;
+  };
+  std::vector<Leaving> leaving_;
+  std::atomic<size_t> leaving_count_ = 0;
+  std::atomic<uint64_t> leaving_version_ = 0;
   std::map<uintptr_t, std::string> makers_;  // by base
   std::map<uintptr_t, Rows> rows_;           // by base
 };
