@@ -23,6 +23,7 @@ class CheckedMemory {
   // `keeps_freed`: freed memory is held back; `finds_leaks`: calls of the program are noted.
   CheckedMemory(bool keeps_freed, bool finds_leaks) : keeps_freed_(keeps_freed), finds_leaks_(finds_leaks) {}
 
+  bool keeps_freed() const { return keeps_freed_; }
   // To be called on the thread that made the range, before anybody else knows of it.
   void Made(const Range& range);
   // The range has rows: of each `pitch` bytes from its beginning the program asked for `width`.

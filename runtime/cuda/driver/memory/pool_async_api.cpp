@@ -1,6 +1,5 @@
 // cuMemAllocAsync and cuMemFreeAsync.
 #include "driver_api.h"
-#include "runtime/check/wanted.h"
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/graph/graph_capture.h"
 #include "runtime/cuda/driver/graph/graph_memory.h"
@@ -79,7 +78,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   if (IsGraphMemory(*range)) return FreeGraphMemory(dptr);  // it goes with its graph
   const auto gone = Allocations::Get().Remove(static_cast<uintptr_t>(dptr), freeable);
   if (!gone) return CUDA_ERROR_INVALID_VALUE;
-  if (rt::check::WantedKinds() != 0) CheckedMemory::Get().FreedInStream(*gone, TicketOfNow(*stream));
+  if (CheckedMemory::Get().keeps_freed()) CheckedMemory::Get().FreedInStream(*gone, TicketOfNow(*stream));
   if (gone->kind == RangeKind::kPool) {
     FreePoolMemory(*gone, TicketOfNow(*stream));
     return CUDA_SUCCESS;
