@@ -62,6 +62,7 @@ class Finder {
     cfg_ = BuildCfg(f_);
     dominators_ = Dominators(cfg_);
     post_dominators_ = PostDominators(cfg_);
+    FindSeparators();
     LaunchShape seen = shape_;
     if (!is_shape_known_) seen.x = kWarpSize;
     const UniformityResult uniformity = AnalyzeUniformity(f_, seen);
@@ -99,6 +100,17 @@ class Finder {
       }
     }
     return any_write && accesses_.size() > 1;
+  }
+
+  void FindSeparators() {
+    separators_.resize(f_.blocks.size());
+    places_.resize(f_.blocks.size());
+    for (const uint32_t node : cfg_.order) {
+      if (node == cfg_.exit) continue;
+      const auto& insts = f_.at_block({node}).insts;
+      for (size_t i = 0; i < insts.size(); ++i)
+        if (Separates(f_, f_.at_inst(insts[i]))) separators_[node].push_back(i);
+    }
   }
 
   std::vector<ir::ValueId> Wanted() const {
@@ -164,10 +176,19 @@ class Finder {
       AppendTo(key, form.base);
       groups[std::move(key)].push_back(n);
     }
+    candidates_.clear();
     for (const auto& [key, members] : groups) {
       if (members.size() > 1) Sweep(members);
     }
+    // In program order: a barrier that one needs serves others after it.
+    std::ranges::sort(candidates_, {}, [](const Candidate& c) { return std::pair(c.second, c.first); });
+    if (candidates_.size() > kMaxPairs) candidates_.resize(kMaxPairs);
+    for (const Candidate& c : candidates_) Decide(c.first, c.second, c.is_row);
   }
+  struct Candidate {
+    uint32_t first, second;  // accesses
+    bool is_row;
+  };
 
   struct Bytes {
     int64_t from, to;
@@ -209,8 +230,8 @@ class Finder {
       const auto& [a, b, distance] = meetings[i];
       while (end < meetings.size() && meetings[end].a == a && meetings[end].b == b) ++end;
       const bool is_row = end == i + 1 && distance % kNarrowRow == 0;
-      Decide(a, b, is_row);
-      Decide(b, a, is_row);
+      candidates_.push_back({a, b, is_row});
+      candidates_.push_back({b, a, is_row});
     }
   }
   template <typename T>
@@ -260,9 +281,6 @@ class Finder {
   void Decide(uint32_t first, uint32_t second, bool is_row) {
     const LaneAccess &a = accesses_[first], &b = accesses_[second];
     if (!Matters(first, second, is_row) || Waits(a.block) || Waits(b.block)) return;
-    for (const LockStepPair& pair : found_) {
-      if (pair.first == a.inst && pair.second == b.inst) return;
-    }
     if (!Reaches(a, b, FormOf(first).base, kNoNode)) return;
     Place place{b.block, b.at};
     // Where all lanes come together the barrier costs least.
@@ -275,6 +293,8 @@ class Finder {
       node = above;
     }
     found_.push_back({a.inst, b.inst, place.block, place.where});
+    auto& places = places_[place.block.index];
+    places.insert(std::ranges::lower_bound(places, place.where), place.where);
   }
 
   struct Place {
@@ -293,15 +313,15 @@ class Finder {
     return at;
   }
 
-  // Whether control comes from one to the other without passing a barrier, new values of the base, or the
-  // block `without`.
+  // Whether control comes from one to the other without passing a barrier, one that others need included, new
+  // values of the base, or the block `without`.
   bool Reaches(const LaneAccess& a, const LaneAccess& b, const Polynomial& base, uint32_t without) {
     const auto open = [&](BlockId block, size_t from, size_t to) {
-      const auto& insts = f_.at_block(block).insts;
-      for (size_t i = from; i < to; ++i) {
-        if (Separates(f_, f_.at_inst(insts[i]))) return false;
-      }
-      return true;
+      const auto none = [&](const std::vector<size_t>& positions, size_t end) {
+        const auto at = std::ranges::lower_bound(positions, from);
+        return at == positions.end() || *at >= end;
+      };
+      return none(separators_[block.index], to) && none(places_[block.index], to + 1);
     };
     if (a.block == b.block && a.at < b.at && open(a.block, a.at + 1, b.at)) return true;
     if (!open(a.block, a.at + 1, f_.at_block(a.block).insts.size())) return false;
@@ -344,8 +364,7 @@ class Finder {
     while (!work.empty()) {
       const uint32_t from = work.back();
       work.pop_back();
-      const auto& insts = f_.at_block({from}).insts;
-      if (std::ranges::any_of(insts, [&](InstId id) { return Separates(f_, f_.at_inst(id)); })) continue;
+      if (!separators_[from].empty()) continue;
       for (const uint32_t to : cfg_.successors[from]) {
         if (to != cfg_.exit) mark(to);
       }
@@ -362,7 +381,10 @@ class Finder {
   std::vector<uint32_t> active_;      // by block: lanes
   std::vector<bool> certain_;
   std::vector<bool> waits_;  // empty: not looked for
+  std::vector<Candidate> candidates_;
   std::vector<LockStepPair> found_;
+  std::vector<std::vector<size_t>> separators_;  // by block: positions of barriers
+  std::vector<std::vector<size_t>> places_;      // ... and in front of which one is needed
 };
 
 }  // namespace
