@@ -204,6 +204,33 @@ TEST_CASE("results of constants are flushed too", "[flush]") {
   }
 }
 
+TEST_CASE("results of what becomes constant in LLVM's passes are flushed too", "[flush]") {
+  if (!HasFlush()) return;
+  const auto loop = [](const std::string& first, const std::string& step) {
+    return "  mul.ftz.f32 %y, %x, %y;\n  mov.f32 %t, " + first + ";\n  mov.u32 %n, 0;\nL:\n  " + step +
+           "\n  add.u32 %n, %n, 1;\n  setp.lt.u32 %p, %n, 6;\n  @%p bra L;\n  min.f32 %x, %t, %y;\n" +
+           "  mov.f32 %x, %t;\n";
+  };
+  for (const std::string& body :
+       {loop("0f00C00000", "fma.rn.ftz.f32 %t, %t, 0f3F000000, 0f00000000;"),
+        loop("0f01000000", "fma.rn.ftz.f32 %t, %t, 0f3F400000, 0f80000000;"),
+        loop("0f00800000", "mul.ftz.f32 %t, %t, 0f3F7FFFFF;"),
+        loop("0f00800001", "mul.ftz.f32 %t, %t, 0f3F7FFFFE;"),
+        loop("0f40800000", "div.rn.ftz.f32 %t, 0f00C00000, %t;"),
+        loop("0f3F800000",
+             "mul.ftz.f32 %t, %t, 0f3F000000;\n  fma.rn.ftz.f32 %z, %t, 0f00800000, 0f00000000;"
+             "\n  max.f32 %y, %y, %z;")}) {
+    CheckSame(body, 2);
+    CheckSame(body, 3);
+  }
+  // On one way only.
+  CheckSame(
+      "  mul.ftz.f32 %y, %x, %y;\n  setp.gt.f32 %p, %z, 0f00000000;\n  mov.f32 %t, %x;\n"
+      "  @%p mov.f32 %t, 0f00C00000;\n  @%p bra L;\n  add.ftz.f32 %t, %t, %z;\nL:\n"
+      "  fma.rn.ftz.f32 %x, %t, 0f3F000000, 0f00000000;\n",
+      2);
+}
+
 TEST_CASE("a fault in a kernel that flushes to zero leaves the callers' arithmetic", "[flush]") {
   if (!HasFlush()) return;
   const auto product = [] {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "lowering/llvm/kernel/constant_results.h"
 #include "lowering/llvm/kernel/flush_to_zero.h"
 #include "lowering/llvm/kernel/function.h"
 #include "lowering/llvm/lanes/better_axes.h"
@@ -205,7 +206,10 @@ Result<EmittedKernel> EmitAs(llvm::LLVMContext& context, const ir::Module& modul
   }
   TRY_STATUS(LinkLibraries(*m.module, options.target));
   if (flushes) {  // what is inlined must be like what it is inlined in
-    for (llvm::Function& function : *m.module) DeclareFlushing(function);
+    for (llvm::Function& function : *m.module) {
+      DeclareFlushing(function);
+      FenceConstantResults(function);
+    }
   }
   return EmittedKernel{std::move(m.module), std::move(m.layout)};
 }
