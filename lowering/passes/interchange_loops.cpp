@@ -13,7 +13,9 @@
 //                                              e: cond_br %any, n(%next, %i + %step, %t), x(%t)
 //
 // Loops that do little more than load and compute an exponential or two stay inside, as a region of their
-// own: the emitter makes vectors of them that hold hundreds of threads.
+// own: the emitter makes vectors of them that hold hundreds of threads. Not so where they go through many
+// arrays: the fewer threads such vectors hold, the more often memory is left for another page and come back
+// to.
 //
 // Loops that walk down columns go outside too, if all threads take the same trips: a barrier ends each trip.
 //

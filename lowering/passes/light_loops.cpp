@@ -18,8 +18,9 @@ namespace {
 
 constexpr size_t kMaxLightCarried = 1;
 constexpr size_t kMaxLightOperations = 64;  // besides addresses
-constexpr size_t kMaxLightCostly = 2;       // exponentials and the like
-constexpr size_t kMaxAround = 60;           // instructions that may be as wide as the loop
+constexpr size_t kMaxLightAccesses = 5;  // of streams of memory: of more, registers hold too little of each
+constexpr size_t kMaxLightCostly = 2;    // exponentials and the like
+constexpr size_t kMaxAround = 60;        // instructions that may be as wide as the loop
 constexpr int kDepth = 12;
 
 class Strides {
@@ -119,12 +120,14 @@ bool IsLight(const ir::Function& f, const ThreadLoop& loop, const analysis::Unif
              size_t carried) {
   if (loop.blocks.size() != 1 || carried > kMaxLightCarried) return false;
   const Strides strides(f, loop, uniformity);
-  size_t operations = 0, costly = 0;
+  size_t operations = 0, costly = 0, accesses = 0;
   for (ir::InstId id : f.at_block(loop.header).insts) {
     const ir::Inst& inst = f.at_inst(id);
     if (ir::IsTerminator(inst.op)) continue;
     if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) {
-      if (!IsNeighbours(inst, strides.Of(inst.operands[0]))) return false;
+      const std::optional<int64_t> stride = strides.Of(inst.operands[0]);
+      if (!IsNeighbours(inst, stride)) return false;
+      if (*stride != 0 && ++accesses > kMaxLightAccesses) return false;
       continue;
     }
     if (ir::Info(inst.op).effect != ir::Effect::kPure) return false;

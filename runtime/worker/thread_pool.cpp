@@ -21,6 +21,9 @@ using namespace std::chrono_literals;
 // How long a worker looks for work before it sleeps: one of them, and each for which the last work came as
 // soon as kReturn after the one before.
 constexpr auto kLook = 30us, kReturn = 300us;
+// How long the owner of a job looks for its end: what others have claimed takes about half as long, and a
+// thread that sleeps then takes as long to wake, longer on a processor that halts meanwhile.
+constexpr auto kEnd = 100us;
 constexpr int kPausesBetweenLooks = 8;
 constexpr uint64_t kPollNanoseconds = 50000;
 constexpr unsigned kCalls = 4;  // by each that was called: the others of the tree below it
@@ -177,7 +180,7 @@ void ThreadPool::ClosePlace(Job& job) {
   place.job.store(nullptr);
   seats_[job.place_].store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const Clock::time_point end = Clock::now() + kLook;
+  const Clock::time_point end = Clock::now() + kEnd;
   bool visited = IsVisited(job.place_);
   for (; visited && may_look_ && Clock::now() < end; visited = IsVisited(job.place_)) Pause();
   if (visited) {

@@ -84,6 +84,24 @@ TEST_CASE("a loop that does little more than load stays, alone if other code is 
   CheckSame(among);
 }
 
+TEST_CASE("a loop that goes through many arrays goes outside the threads", "[passes][interchange]") {
+  const auto loads = [](int count) {
+    std::string text, sum = "%x";
+    for (int n = 0; n < count; ++n) {
+      const std::string number = std::to_string(n);
+      text += "  %far" + number + " = const i64 0x" + number + "00\n  %at" + number + " = add i64 %at, %far" +
+              number + "\n  %y" + number + " = load i32 global %at" + number + "\n  %s" + number +
+              " = xor i32 " + sum + ", %y" + number + "\n";
+      sum = "%s" + number;
+    }
+    return Sum(text + "  %sum2 = add i32 %sum, " + sum + "\n");
+  };
+  CHECK(Barriers(Interchanged(Kernel(loads(2)))) == 0);
+  const ir::Module many = Kernel(loads(6));
+  CHECK(Barriers(Interchanged(many)) == 1);
+  CheckSame(many);
+}
+
 TEST_CASE("a light loop among operations of warps is a region of its own", "[passes][interchange]") {
   const std::string lanes =
       "  %last = const i32 0x1f\n"

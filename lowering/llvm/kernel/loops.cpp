@@ -188,7 +188,8 @@ Status LoopEmitter::EachWarp(const ir::Inst& inst) {
 Status LoopEmitter::StepOfLanes(const ir::Inst& inst, const LanePlan& plan, Value live,
                                 const std::optional<ThreadTimes>& times) {
   llvm::Type* lanes = llvm::FixedVectorType::get(b.getInt1Ty(), plan.width);
-  if (plan.masks_steps) return LaneVectors(e, plan).Run(b.CreateBitCast(live, lanes));
+  auto under_masks = [&] { return LaneVectors(e, plan).Run(b.CreateBitCast(live, lanes)); };
+  if (plan.masks_steps && !LaneVectors(e, plan).partings.PaysToPart()) return under_masks();
   llvm::BasicBlock *whole = e.body.NewBlock("whole_step"), *part = e.body.NewBlock("part_of_step"),
                    *after = e.body.NewBlock("after_step");
   b.CreateCondBr(b.CreateICmpEQ(live, llvm::Constant::getAllOnesValue(live->getType())), whole, part);
@@ -196,7 +197,9 @@ Status LoopEmitter::StepOfLanes(const ir::Inst& inst, const LanePlan& plan, Valu
   TRY_STATUS(LaneVectors(e, plan).Run(nullptr, part));
   b.CreateBr(after);
   b.SetInsertPoint(part);
-  {
+  if (plan.masks_steps) {
+    TRY_STATUS(under_masks());
+  } else {
     LaneStep of_warp = *e.step;
     of_warp.thread = b.CreateShl(of_warp.warp, 5, "", true, true);
     Value first = of_warp.lane;

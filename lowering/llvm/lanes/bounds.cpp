@@ -73,10 +73,14 @@ std::optional<int64_t> LaneBounds::WayOf(const LaneShape& shape, unsigned bits) 
 
 // The places do not wrap around, and that of the lane next to the bound is within it.
 Value LaneBounds::AllWithin(const Bound& bound) {
-  Value first = e.values.Shaped(bound.place).first, limit = e.values.Get(bound.limit);
+  Value first = e.values.Shaped(bound.place).first;
+  const int64_t way = *WayOf(ShapeOf(bound.place), first->getType()->getIntegerBitWidth());
+  return AllWithin(bound.predicate, first, way, e.values.Get(bound.limit));
+}
+
+Value LaneBounds::AllWithin(Predicate predicate, Value first, int64_t way, Value limit) {
   const unsigned bits = first->getType()->getIntegerBitWidth();
-  const int64_t way = *WayOf(ShapeOf(bound.place), bits);
-  const bool is_signed = llvm::CmpInst::isSigned(bound.predicate);
+  const bool is_signed = llvm::CmpInst::isSigned(predicate);
   auto constant = [&](const llvm::APInt& value) { return llvm::ConstantInt::get(first->getType(), value); };
   const llvm::APInt far(bits, static_cast<uint64_t>(way), true);
   Value last = b.CreateAdd(first, constant(far)), fits;
@@ -89,8 +93,8 @@ Value LaneBounds::AllWithin(const Bound& bound) {
         (is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits)) - far;
     fits = b.CreateICmp(is_signed ? Predicate::ICMP_SGE : Predicate::ICMP_UGE, first, constant(least));
   }
-  const bool is_last = IsGreater(bound.predicate) == (way < 0);
-  return b.CreateAnd(fits, b.CreateICmp(bound.predicate, is_last ? last : first, limit));
+  const bool is_last = IsGreater(predicate) == (way < 0);
+  return b.CreateAnd(fits, b.CreateICmp(predicate, is_last ? last : first, limit));
 }
 
 // The vector of a sequence, where only the first lane's value was kept.
@@ -102,29 +106,6 @@ Value LaneBounds::SequenceFrom(ValueId id, Value first) {
         first->getType(), llvm::APInt(first->getType()->getIntegerBitWidth(),
                                       static_cast<uint64_t>(stride * static_cast<int64_t>(lane)), true)));
   return b.CreateAdd(Vector(first), llvm::ConstantVector::get(distances));
-}
-
-// Whether a condition is true for all lanes, and whether for none, where both are known without a vector:
-// bounds, and what is made of them. A condition that holds for some lanes may be neither.
-std::optional<LaneBounds::Sides> LaneBounds::SidesOf(ValueId condition, int depth) {
-  if (ShapeIn(e, region_, condition).uniform()) {
-    Value known = e.values.Get(condition);
-    return Sides{known, b.CreateNot(known)};
-  }
-  const ir::InstId def = f.at_value(condition).def;
-  if (!def.valid() || depth == 0) return std::nullopt;
-  const ir::Inst& inst = f.at_inst(def);
-  if (inst.op == Opcode::kAnd || inst.op == Opcode::kOr) {
-    const std::optional<Sides> first = SidesOf(inst.operands[0], depth - 1);
-    const std::optional<Sides> second = first ? SidesOf(inst.operands[1], depth - 1) : std::nullopt;
-    if (!second) return std::nullopt;
-    if (inst.op == Opcode::kAnd)
-      return Sides{b.CreateAnd(first->all, second->all), b.CreateOr(first->none, second->none)};
-    return Sides{b.CreateOr(first->all, second->all), b.CreateAnd(first->none, second->none)};
-  }
-  const std::optional<Bound> bound = BoundOf(condition, true);
-  if (!bound) return std::nullopt;
-  return Sides{AllWithin(*bound), AllWithin(*BoundOf(condition, false))};
 }
 
 }  // namespace ptx2cpu::lowering

@@ -21,10 +21,9 @@ class LaneBounds : LanePart {
   std::optional<Bound> BoundOf(ir::ValueId condition, bool holds) const;
   llvm::Value* AllWithin(const Bound& bound);
 
-  struct Sides {
-    llvm::Value *all, *none;
-  };
-  std::optional<Sides> SidesOf(ir::ValueId condition) { return SidesOf(condition, kMaxDepth); }
+  // The same of lanes that begin at `first` and are `way` apart, the first and the last.
+  llvm::Value* AllWithin(llvm::CmpInst::Predicate predicate, llvm::Value* first, int64_t way,
+                         llvm::Value* limit);
 
   // From the first lane's number of `bits` to the last lane's. Nothing: the sequence is longer than the range
   // of such numbers, so that it wraps around wherever it begins.
@@ -34,7 +33,6 @@ class LaneBounds : LanePart {
  private:
   static constexpr int kMaxDepth = 4;
   bool IsBound(ir::ValueId condition, int depth) const;
-  std::optional<Sides> SidesOf(ir::ValueId condition, int depth);
 };
 
 }  // namespace ptx2cpu::lowering

@@ -87,7 +87,7 @@ Status LaneFlow::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& mask
   }
   if (inst.op == Opcode::kCondBr) {
     Value condition = e.values.Get(inst.operands[0]);
-    if (v.partings.PartsAtBound(inst, mask)) condition = v.partings.AllOrNone(inst.operands[0], condition);
+    if (v.partings.PartsAtBound(inst, mask)) condition = v.partings.AllOrNone(inst, condition, mask);
     v.masks.Set({block, 0}, v.masks.EdgeMask(mask, condition));
     v.masks.Set({block, 1}, v.masks.EdgeMask(mask, b.CreateNot(condition)));
     return {};

@@ -32,6 +32,7 @@
 #include "lowering/llvm/lanes/partings.h"
 #include "lowering/llvm/lanes/prefetch.h"
 #include "lowering/llvm/lanes/records.h"
+#include "lowering/llvm/lanes/sides.h"
 #include "lowering/llvm/lanes/slots.h"
 #include "lowering/llvm/lanes/strided.h"
 #include "lowering/llvm/lanes/textures.h"
@@ -54,6 +55,7 @@ struct LaneVectors {
   LaneMasks masks{*this};
   LaneMeets meets{*this};
   LaneBounds bounds{*this};
+  LaneSides sides{*this};
   LanePartings partings{*this};
   LaneLoops loops{*this};
   WholeTrips trips{*this};

@@ -66,9 +66,11 @@ Status LanePartings::Choose(Value holds, const std::function<Status()>& yes,
 }
 
 bool LanePartings::PartsAtBound(const ir::Inst& inst, const Mask& mask) const {
-  return mixed_ != nullptr && !has_effects_ && inst.block != bounded_ && IsAll(mask) &&
+  const bool all_or_none =
+      IsAll(mask) || (mask.any != nullptr && mask.within != nullptr && IsAll({mask.within}));
+  return mixed_ != nullptr && !has_effects_ && inst.block != bounded_ && all_or_none &&
          region_.level_of[inst.block.index] == mixed_level_ &&
-         !ShapeIn(e, region_, inst.operands[0]).uniform() && v.bounds.IsBound(inst.operands[0]);
+         !ShapeIn(e, region_, inst.operands[0]).uniform() && v.sides.PartsRarely(inst.operands[0]);
 }
 
 // Masks cost little beside accesses of each lane's own address, and in loops that lanes leave apart, where
@@ -86,6 +88,16 @@ bool LanePartings::NeedsMasksAnyway() const {
   });
 }
 
+// What lanes do one by one looks for all of them itself.
+bool LanePartings::UpdatesOneByOne() const {
+  return std::ranges::any_of(region_.blocks, [&](BlockId block) {
+    return std::ranges::any_of(f.at_block(block).insts, [&](ir::InstId id) {
+      const ir::Inst& inst = f.at_inst(id);
+      return inst.op == Opcode::kAtomic && FormOf(e, region_, inst) == LaneForm::kEachLane;
+    });
+  });
+}
+
 // The first branch that parts lanes, if nothing has an effect before it. Code for blocks of any shape is
 // emitted once: it is the one that must be there soon.
 bool LanePartings::PaysToPart() const {
@@ -97,7 +109,8 @@ bool LanePartings::PaysToPart() const {
       const ir::Inst& inst = f.at_inst(id);
       const ir::Effect effect = ir::Info(inst.op).effect;
       if (inst.op == Opcode::kCondBr && !ShapeIn(e, region_, inst.operands[0]).uniform())
-        return v.bounds.IsBound(inst.operands[0]);
+        return v.sides.PartsRarely(inst.operands[0]) &&
+               !(v.sides.IsFlagOfTrips(inst.operands[0]) && UpdatesOneByOne());
       const bool stays = effect == ir::Effect::kPure || effect == ir::Effect::kReads ||
                          inst.op == Opcode::kBr || inst.op == Opcode::kCondBr;
       if (!stays) return false;
@@ -106,19 +119,24 @@ bool LanePartings::PaysToPart() const {
   return false;
 }
 
-// The condition as one bit; steps in which it is true for some lanes only leave.
-Value LanePartings::AllOrNone(ValueId id, Value condition) {
-  using Sides = LaneBounds::Sides;
-  std::optional<Sides> sides = v.bounds.SidesOf(id);
+// The condition as one bit; steps in which it is true for some lanes only leave. So do those that are no
+// longer in a loop: after that, all lanes are active.
+Value LanePartings::AllOrNone(const ir::Inst& branch, Value condition, const Mask& mask) {
+  const ValueId id = branch.operands[0];
+  using Sides = LaneSides::Sides;
+  const bool is_flag = v.sides.IsFlagOfTrips(id);
+  std::optional<Sides> sides = is_flag ? std::nullopt : v.sides.Of(id, branch.block);
   if (!sides) {
     Value bits = Bits({condition});
     sides = Sides{b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType())),
                   b.CreateICmpEQ(bits, Literal(bits, 0))};
   }
   llvm::BasicBlock* together = e.body.NewBlock("together");
-  b.CreateCondBr(b.CreateOr(sides->all, sides->none), together, mixed_);
+  Value is_one = is_flag ? sides->all : b.CreateOr(sides->all, sides->none);
+  if (!IsAll(mask)) is_one = b.CreateLogicalOr(b.CreateNot(mask.any), is_one);
+  b.CreateCondBr(is_one, together, mixed_);
   b.SetInsertPoint(together);
-  return sides->all;
+  return is_flag && IsAll(mask) ? b.getTrue() : sides->all;
 }
 
 }  // namespace ptx2cpu::lowering

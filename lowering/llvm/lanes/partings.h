@@ -37,13 +37,14 @@ class LanePartings : LanePart {
   void NoteEffect() { has_effects_ = true; }
 
   bool PartsAtBound(const ir::Inst& inst, const Mask& mask) const;
-  llvm::Value* AllOrNone(ir::ValueId id, llvm::Value* condition);
+  llvm::Value* AllOrNone(const ir::Inst& branch, llvm::Value* condition, const Mask& mask);
   // One branch where a guess holds, the other where not.
   Status Choose(llvm::Value* holds, const std::function<Status()>& yes, const std::function<Status()>& no,
                 const std::vector<ir::ValueId>& results);
 
  private:
   bool NeedsMasksAnyway() const;
+  bool UpdatesOneByOne() const;
 
   llvm::BasicBlock* mixed_ = nullptr;
   uint32_t mixed_level_ = 0;  // the level that begins again

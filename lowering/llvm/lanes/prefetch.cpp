@@ -4,6 +4,8 @@
 //   for i = first; i < n; i += grid: v = x[i + lane ..]
 //   ->   the same, and if (i + 8 * grid < n) prefetch x[i + 8 * grid + lane ..]
 //
+// The next trip where the loop is outside the threads.
+//
 // And where all threads of a block take a trip before the next one begins and work is done lane by lane: that
 // is longer than the window of instructions in which processors read ahead.
 //
@@ -199,7 +201,13 @@ void LanePrefetch::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
     if (goes_on == nullptr) return;
   } else if (is_wide_ || !WorksLaneByLane()) {
     const bool reads_rows = f.required_threads[0] >= width_ && f.required_threads[1] > 1;
-    return reads_rows ? PrefetchNextRows(pointer, load, length) : void();
+    if (reads_rows) return PrefetchNextRows(pointer, load, length);
+    // All threads of the block take a trip before the next one begins: that is long enough.
+    // What is near in the same array mostly comes with it.
+    if (is_wide_ || !DependsOnGrid(f, counter->step, kDepth)) return;
+    const auto array = PointerIn(f, load.operands[0], kDepthOfBlock);
+    if (array && !next_trips_.insert(*array).second) return;
+    trips = 1;
   }
   Value bytes = BytesOf(counter->step, counter->factor, counter->factors, trips);
   if (bytes == nullptr) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -46,7 +47,8 @@ class LanePrefetch : LanePart {
   std::optional<ir::BlockId> LoopAround(const LaneRegion& region, const ir::Inst& access) const;
   void FindStoreAhead();
 
-  bool has_stored_ = false;  // to global memory
+  std::set<uint64_t> next_trips_;  // arrays of which those were asked for
+  bool has_stored_ = false;        // to global memory
   bool has_looked_ahead_ = false;
   StoreAhead store_ahead_;
 };

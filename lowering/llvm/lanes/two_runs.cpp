@@ -196,35 +196,41 @@ Status LaneRuns::DivideRuns(const ir::Inst& inst) {
   return {};
 }
 
+LaneRuns::Divided LaneRuns::DivideFirst(const ir::Inst& inst, Value first, int64_t stride, Value holds) {
+  const bool is_signed = inst.op == Opcode::kDivS || inst.op == Opcode::kRemS;
+  const int64_t way = stride * (width_ - 1);
+  Value divisor = e.values.Get(inst.operands[1]), one = Literal(divisor, 1);
+  Value positive =
+      b.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, divisor, one);
+  Value quotient = b.CreateUDiv(first, positive);
+  Value rest = b.CreateSub(first, b.CreateMul(quotient, positive)), to_step = b.CreateSub(positive, rest);
+  const int64_t most = (is_signed ? int64_t{INT32_MAX} : int64_t{UINT32_MAX}) - way;
+  Value steps_once =
+      b.CreateAnd(b.CreateICmpULE(first, Literal(divisor, static_cast<uint64_t>(most))),
+                  b.CreateAnd(b.CreateICmpEQ(divisor, positive),
+                              b.CreateICmpUGT(positive, Literal(divisor, static_cast<uint64_t>(way)))));
+  if (holds != nullptr) steps_once = b.CreateLogicalAnd(holds, steps_once);
+  return {positive, quotient, rest, to_step, steps_once};
+}
+
 // Lanes from where the quotient steps on are the second run, where it steps once at most and nothing is
 // negative or wraps around. Vectors are computed by division elsewhere alone.
 Status LaneRuns::EmitDivided(const ir::Inst& inst) {
-  const bool is_signed = inst.op == Opcode::kDivS || inst.op == Opcode::kRemS;
   const bool is_rest = inst.op == Opcode::kRemS || inst.op == Opcode::kRemU;
   const ValueId result = inst.results[0];
   const ShapedValue dividend = e.values.Shaped(inst.operands[0]);
   const int64_t stride = ShapeOf(inst.operands[0]).stride, way = stride * (width_ - 1);
   const bool in_runs = dividend.runs.second != nullptr && dividend.runs.stride == std::array<int64_t, 2>{};
   if (stride == 0 && in_runs) return DivideRuns(inst);
-  Value divisor = e.values.Get(inst.operands[1]), one = Literal(divisor, 1);
-  Value positive =
-      b.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, divisor, one);
-  Value quotient = b.CreateUDiv(dividend.first, positive);
-  Value rest = b.CreateSub(dividend.first, b.CreateMul(quotient, positive)),
-        to_step = b.CreateSub(positive, rest);
-  const int64_t most = (is_signed ? int64_t{INT32_MAX} : int64_t{UINT32_MAX}) - way;
-  Value steps_once =
-      b.CreateAnd(b.CreateICmpULE(dividend.first, Literal(divisor, static_cast<uint64_t>(most))),
-                  b.CreateAnd(b.CreateICmpEQ(divisor, positive),
-                              b.CreateICmpUGT(positive, Literal(divisor, static_cast<uint64_t>(way)))));
-  if (dividend.holds != nullptr) steps_once = b.CreateLogicalAnd(dividend.holds, steps_once);
+  const auto [positive, quotient, rest, to_step, steps_once] =
+      DivideFirst(inst, dividend.first, stride, dividend.holds);
   llvm::SmallVector<llvm::Constant*, 64> distances;
   for (unsigned lane = 0; lane < width_; ++lane)
     distances.push_back(b.getInt32(static_cast<uint32_t>(stride * lane)));
   TwoRuns runs;
   runs.second = b.CreateICmpUGE(llvm::ConstantVector::get(distances), Vector(to_step));
   runs.first = is_rest ? std::array{rest, b.CreateSub(rest, positive)}
-                       : std::array{quotient, b.CreateAdd(quotient, one)};
+                       : std::array{quotient, b.CreateAdd(quotient, Literal(quotient, 1))};
   if (is_rest) runs.stride = {stride, stride};
   runs.holds = steps_once;
   auto from_runs = [&]() -> Status {
@@ -237,7 +243,7 @@ Status LaneRuns::EmitDivided(const ir::Inst& inst) {
   TRY_STATUS(v.partings.Choose(steps_once, from_runs, [&] { return e.EmitInst(inst); }, {result}));
   if (!ShapeOf(result).affine()) return {};
   Value holds =
-      b.CreateLogicalAnd(steps_once, b.CreateICmpUGT(to_step, Literal(divisor, static_cast<uint64_t>(way))));
+      b.CreateLogicalAnd(steps_once, b.CreateICmpUGT(to_step, Literal(to_step, static_cast<uint64_t>(way))));
   e.values.SetShaped(result, {e.values.Get(result), runs.first[0], holds, runs});
   return {};
 }

@@ -10,6 +10,14 @@ class LaneRuns : LanePart {
   using LanePart::LanePart;
   Result<TwoRuns> RunsOf(const ir::Inst& inst);
   bool StepsTwice(const ir::Inst& inst) const;
+  // Of the first lane's value of a sequence, divided by what is the same in all lanes; made 1 at least, so
+  // that nothing is divided by 0.
+  struct Divided {
+    llvm::Value *positive, *quotient, *rest;
+    llvm::Value* to_step;     // what would be added to the rest for the next quotient
+    llvm::Value* steps_once;  // i1: all that is right, and in the lanes the quotient steps once at most
+  };
+  Divided DivideFirst(const ir::Inst& inst, llvm::Value* first, int64_t stride, llvm::Value* holds);
   bool IsDivided(const ir::Inst& inst) const;
   Status EmitDivided(const ir::Inst& inst);
   bool LoadsInRuns(const ir::Inst& load, const TwoRuns& runs) const;
