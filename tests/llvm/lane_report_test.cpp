@@ -10,11 +10,12 @@ using namespace ptx2cpu::llvm_test;
 namespace {
 
 // A kernel (in: u64, out: u64) with %i, the thread's number, and %in, %out, addresses of its words.
-lowering::LaneReport ReportOf(const std::string& body, uint32_t width = 0) {
+lowering::LaneReport ReportOf(const std::string& body, uint32_t width = 0,
+                              const std::string& target = "x86-64-v4") {
   const std::string ptx = kHead + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout)
 {
-  .reg .b32 %i, %v, %w; .reg .b64 %base, %in, %out, %at; .reg .b128 %q;
+  .reg .b32 %i, %v, %w, %u; .reg .b64 %base, %in, %out, %at; .reg .b128 %q;
   ld.param.u64 %base, [pin];
   ld.param.u64 %out, [pout];
   mov.u32 %i, %tid.x;
@@ -23,7 +24,7 @@ lowering::LaneReport ReportOf(const std::string& body, uint32_t width = 0) {
   add.s64 %out, %out, %at;
 )" + body + "  ret;\n}\n";
   auto jit = lowering::Jit::Create(
-      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4"), .lane_width = width});
+      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target), .lane_width = width});
   REQUIRE(jit);
   auto report = (*jit)->ReportLanes(BuildKernel(ptx, "k"), "k");
   REQUIRE(report);
@@ -127,4 +128,20 @@ TEST_CASE("long code becomes vectors where the kernel repeats it", "[long]") {
   CHECK(width_of_longest(ReportOf(head + exchange + steps + "  st.global.u32 [%out], %v;\n")) == 1);
   CHECK(width_of_longest(
             ReportOf(head + "$L:\n" + exchange + steps + "  st.global.u32 [%out], %v;\n" + again)) > 1);
+}
+
+// Rows of quantised bytes, one of each thread: one by one, a product of four bytes takes a dozen operations.
+TEST_CASE("products of bytes at each thread's own addresses are vectors") {
+  std::string body = "  mul.wide.u32 %at, %i, 40;\n  add.s64 %in, %base, %at;\n  mov.u32 %w, 0;\n$L:\n";
+  for (const int word : {0, 20, 8, 28, 16, 36}) {
+    body += "  ld.global.u32 %v, [%in+" + std::to_string(word) + "];\n";
+    body += "  ld.global.u32 %u, [%in+" + std::to_string(word + 400) + "];\n  dp4a.s32.s32 %w, %v, %u, %w;\n";
+  }
+  body +=
+      "  add.s64 %in, %in, 1280;\n  add.u32 %i, %i, 32;\n  setp.lt.u32 %more, %i, 1000;\n  @%more bra $L;\n";
+  for (const char* target : {"x86-64-v3", "x86-64-v4"}) {
+    const auto report = ReportOf("  .reg .pred %more;\n" + body + "  st.global.u32 [%out], %w;\n", 0, target);
+    REQUIRE(!report.loops.empty());
+    for (const auto& loop : report.loops) CHECK(loop.width > 1);
+  }
 }

@@ -32,6 +32,9 @@ constexpr double kRow = 2;  // several elements side by side: the address, and 1
 constexpr double kGatheredLane = 0.7, kScalarGatheredLane = 2, kTexturedLane = 4, kLockedLane = 8,
                  kDividedLane = 5, kProductForDivision = 6, kCombined = 8;
 constexpr double kCodeOfGather = 3, kCodeOfTurn = 4;
+// Of bytes or halves in a word: to take each factor out of its word, to multiply and to add. Machines that
+// have it multiply bytes of different signs, others of one.
+constexpr double kOfFactor = 2, kByteProducts = 4;
 
 bool IsAtomic(Opcode op) { return op == Opcode::kAtomic || op == Opcode::kAtomicCas; }
 
@@ -149,10 +152,13 @@ class Costs {
   }
 
   // -- one instruction --
+  static double FactorsOf(Opcode op) { return op == Opcode::kDp4a ? 8 : op == Opcode::kDp2a ? 4 : 0; }
+
   double ScalarOf(const ir::Inst& inst) const {
     if (inst.op == Opcode::kTexture) return kTexturedLane * kCostlyScalar;
     if (IsAtomic(inst.op))
       return e_.private_shared && inst.attrs.space == ir::Space::kShared ? 2 : kLockedLane;
+    if (const double factors = FactorsOf(inst.op); factors != 0) return factors * kOfFactor;
     switch (ir::Info(inst.op).cost) {
       case ir::Cost::kFree:
         return 0;
@@ -258,6 +264,8 @@ class Costs {
     if (uniform && !inst.results.empty()) return ScalarOf(inst) / kScalarPerVector;
     if (IsDivision(inst.op)) return DivisionOf(inst);
     const double parts = std::max(PartsOf(inst.type), PartsOf(inst.from));
+    if (inst.op == Opcode::kDp4a && e_.m.traits.has_vnni) return kByteProducts * parts;
+    if (const double factors = FactorsOf(inst.op); factors != 0) return factors * kOfFactor * parts;
     if (cost == ir::Cost::kCostly) return kCostlyVector * parts;
     return parts * (IsLongProduct(inst) ? 4 : 1);
   }
