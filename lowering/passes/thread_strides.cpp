@@ -1,6 +1,7 @@
 #include "lowering/passes/thread_strides.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace ptx2cpu::lowering {
 
@@ -9,6 +10,7 @@ using ir::ValueId;
 
 namespace {
 constexpr int kMaxDepthOfStride = 64;
+constexpr int64_t kLeastInRow = 8;  // neighbours
 }  // namespace
 
 bool IsConstant(const ir::Function& f, ValueId value, int64_t* number) {
@@ -89,6 +91,12 @@ std::optional<int64_t> ThreadStrides::OfOperation(const ir::Inst& inst,
   if (inst.op == Opcode::kZext || inst.op == Opcode::kSext || inst.op == Opcode::kTrunc ||
       inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric)
     return operands[0];
+  // Most neighbours are in one row of the data (`i / width`, `i % width`), unless rows are short.
+  const bool divides = inst.op == Opcode::kDivS || inst.op == Opcode::kDivU;
+  if ((divides || inst.op == Opcode::kRemS || inst.op == Opcode::kRemU) && operands[1] == 0) {
+    const bool is_long = !constant(1) || number / kLeastInRow >= std::abs(operands[0]);
+    if (is_long) return divides ? 0 : operands[0];
+  }
   // The lane's number; a sum of parts that do not meet.
   if (inst.op == Opcode::kAnd && constant(1) && (number & 31) == 31) return operands[0];
   if (inst.op == Opcode::kOr) return operands[0] + operands[1];

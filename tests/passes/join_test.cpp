@@ -84,6 +84,15 @@ const std::vector<Case> kCases = {
      kTwoLoads + "  %c = load i32 global %p2\n  %d = add i32 %c, %b\n" + kUse,
      {3},
      {1}},
+    {"two words of a record in a row of the data",
+     4,
+     "  %row = div_u i32 %tid, %n\n  %column = rem_u i32 %tid, %n\n  %place = add i32 %row, %column\n"
+     "  %three = const i32 0x3\n  %bytes_on = shl i32 %place, %three\n  %on = zext i64 from i32 %bytes_on\n"
+     "  %pair = add i64 %data, %on\n  %pair1 = add i64 %pair, %c4\n  %a = load i32 global %pair\n"
+     "  %b = load i32 global %pair1\n  %s = sub i32 %a, %b\n  %to = add i64 %other, %offset64\n"
+     "  store i32 global %to, %s\n  ret\n}\n",
+     {2},
+     {1}},
     // -- rows of each thread's own --
     {"two words of a long record", 40, kTwoLoads + kUse, {2}, {1}},
     {"five words of a long record",
