@@ -43,7 +43,7 @@ const std::vector<Room> kRooms = {
     {"lowering/pipeline", {"ir/", "analysis/", "fmt/", "lowering/passes.h", "lowering/thread_clock.h"}},
     {"lowering/llvm/module/",
      {"ir/", "llvm/", "llvm-c/", "runtime/abi/", "runtime/warp/collectives.def", "runtime/warp/matrix.def",
-      "runtime/math/math.def", "lowering/load/"}},
+      "runtime/math/math.def", "lowering/load/", "lowering/forms.h"}},
     // No type of the IR: a change of one compiles nothing here.
     {"lowering/llvm/optimize/",
      {"ir/result.h", "ir/internal_error.h", "llvm/", "runtime/abi/", "lowering/forms.h",

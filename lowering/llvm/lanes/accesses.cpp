@@ -223,6 +223,9 @@ llvm::Instruction* LaneAccesses::StoreTogether(const ir::Inst& inst, const Mask&
 Status LaneAccesses::StoreWhole(const ir::Inst& inst, const Mask& mask) {
   if (inst.attrs.space == ir::Space::kGlobal) v.prefetch.PrefetchNextTile();
   auto cached = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreTogether(inst, lanes); }); };
+  if (MayBlend(inst, mask))
+    return v.partings.Choose(IsInWindow(inst), [&] { return StoreBlended(inst, mask), Status{}; }, cached,
+                             {});
   Value streams = v.order.Streams(inst, mask);
   if (streams == nullptr) return cached();
   auto past_caches = [&]() -> Status {

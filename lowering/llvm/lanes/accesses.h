@@ -23,6 +23,10 @@ class LaneAccesses : LanePart {
   bool RepeatsMaskThrice(const ir::Inst& inst) const;
   Status Together(const ir::Inst& inst, const Mask& mask, const std::function<void(const Mask&)>& access);
   Status Apart(const ir::Inst& inst, const Mask& mask, const std::function<void(const Mask&)>& access);
+  // blended_stores.cpp
+  bool MayBlend(const ir::Inst& store, const Mask& mask) const;
+  llvm::Value* IsInWindow(const ir::Inst& store);
+  void StoreBlended(const ir::Inst& store, const Mask& mask);
   // known_lanes.cpp
   std::optional<unsigned> OnlyLane(const Mask& mask) const;  // that is active, where it is known and alone
   bool LoadKnown(const ir::Inst& inst, const Mask& mask);    // false: nothing is emitted

@@ -8,11 +8,13 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/function.h"
+#include "lowering/forms.h"
 #include "lowering/llvm/module/emit_options.h"
 #include "lowering/llvm/module/inlined_calls.h"
 #include "lowering/llvm/module/kernel_layout.h"
@@ -35,8 +37,18 @@ struct EmitOptions {
   bool debug_info = true;
   bool debug_variables = false;  // names and places of local variables, of lanes that run one by one
   AlignmentChecks alignment = AlignmentChecks::kNoted;
-  LaneReport* report = nullptr;  // receives what becomes of loops over threads
+  LaneReport* report = nullptr;              // receives what becomes of loops over threads
+  std::string omit = {};                     // of OptionalRules, as JitOptions::omit
+  std::set<std::string>* changed = nullptr;  // receives the names of OptionalRules that changed something
+  bool Keeps(std::string_view rule) const { return !IsOmitted(omit, rule); }
+  void NoteChange(std::string_view rule) const {
+    if (changed != nullptr) changed->emplace(rule);
+  }
 };
+
+// Rules of emission that code is right without, by name (PTX2CPU_OMIT).
+inline constexpr std::string_view kRowsOfData = "divide-rows", kBlendedStores = "blend-stores";
+inline constexpr std::string_view kOptionalRules[] = {kRowsOfData, kBlendedStores};
 
 // The memories that never overlap, as alias scopes. Generic accesses may touch any of the first three.
 enum class Memory : uint8_t { kGlobal, kShared, kLocal, kSlot, kContext, kGeneric };

@@ -25,7 +25,11 @@ std::string Text(const llvm::Module& module) {
 
 }  // namespace
 
-std::vector<std::string_view> Jit::OptionalPasses() { return OwnPasses(); }
+std::vector<std::string_view> Jit::OptionalPasses() {
+  std::vector<std::string_view> names = OwnPasses();
+  names.insert(names.end(), std::begin(kOptionalRules), std::end(kOptionalRules));
+  return names;
+}
 
 Jit::Jit(JitOptions options) : options_(std::move(options)), loader_(options_.entry_points) {}
 Jit::~Jit() = default;
@@ -46,6 +50,7 @@ EmitOptions Jit::EmitOptionsFor(std::string_view kernel, std::optional<Alignment
   emit.storage = Storage::kExternal;
   emit.debug_info = options_.debug_info;
   emit.debug_variables = options_.debug_variables;
+  emit.omit = options_.omit;
   return emit;
 }
 
@@ -114,6 +119,7 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   // One version for blocks of any shape is enough for code that is soon replaced.
   const bool may_be_quick = level > 1 && options.quick_from != CompileOptions::kNever;
   if (may_be_quick) emit.thread_ids = ThreadIds::kAnyShape;
+  emit.changed = options.changed;
   EmittedKernel emitted = TRY(Emit(context, module, emit));
   const unsigned size = emitted.module->getInstructionCount();
   const bool quick = may_be_quick && size >= options.quick_from;

@@ -119,6 +119,7 @@ class ObjectBuilder {
     CHECK(options_.alignment != AlignmentChecks::kAssumed, "an object has one version of a kernel");
     emit.alignment = options_.alignment;
     emit.debug_info = options_.debug_info;
+    emit.omit = PassesToOmit();
     EmittedKernel emitted = TRY(Emit(context_, ir, emit));
     const ir::Function& kernel = *TRY(FindKernel(ir, ""));
     uint32_t unit = units_.emplace(ir.name, static_cast<uint32_t>(units_.size())).first->second;
