@@ -77,6 +77,9 @@ struct LaneRegionOptions {
   static constexpr unsigned kMaxVector = 64;
   unsigned width = 32;
   std::function<bool(ir::ValueId)> varies_outside;  // of values made above lane level
+  // Of a row: the first one's tid.x is any number.
+  bool begins_anywhere = false;
+  std::vector<ir::ValueId> in_one_row = {};  // of divisions whose quotient all lanes share (row_quotients.h)
 };
 
 // Nothing for code that has a loop with two entries.

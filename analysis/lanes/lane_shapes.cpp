@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/lanes/row_quotients.h"
 #include "analysis/values/linear_rules.h"
 #include "analysis/values/thread_transfer.h"
 
@@ -27,6 +28,7 @@ ThreadGroup GroupOf(const ir::Function& f, const LaneRegionOptions& options) {
   group.along = {Along::kConsecutive, Along::kSame, Along::kSame, Along::kConsecutive};
   group.is_warp = options.threads != Threads::kRow;
   if (!group.is_warp) group.along[kAxisLane] = Along::kAny;
+  group.begins_anywhere = options.begins_anywhere;
   return group;
 }
 
@@ -237,9 +239,21 @@ class Shapes {
   void VisitInst(const ir::Inst& inst) {
     operands_.clear();
     for (ValueId operand : inst.operands) operands_.push_back(ShapeAt(operand, inst.block));
+    if (inst.results.size() == 1 &&
+        std::ranges::find(options_.in_one_row, inst.results[0]) != options_.in_one_row.end())
+      return Lower(inst.results[0], InOneRow(inst));
     for (size_t n = 0; n < inst.results.size(); ++n) {
       Lower(inst.results[n], transfer_.Result(inst, n, f_.at_block(inst.block).level, operands_));
     }
+  }
+
+  ThreadShape InOneRow(const ir::Inst& division) const {
+    if (operands_[0].kind == Uniformity::kUnknown) return operands_[0];
+    if (IsQuotient(division.op)) return Uniform(Uniformity::kWarp);
+    ThreadShape rest = Folded(operands_[0], group_);
+    rest.base = Uniformity::kWarp;
+    rest.align = 0;
+    return rest;
   }
 
   void Lower(ValueId value, const ThreadShape& shape) {

@@ -76,8 +76,9 @@ struct ThreadGroup {
     kAny,
   };
   std::array<Along, kAxes> along{Along::kAny, Along::kAny, Along::kAny, Along::kConsecutive};
-  uint8_t low_bits = 5;         // log2 of the number of lanes
-  bool is_warp = true;          // its lanes are one warp's
+  uint8_t low_bits = 5;          // log2 of the number of lanes
+  bool is_warp = true;           // its lanes are one warp's
+  bool begins_anywhere = false;  // kConsecutive: the first lane's is any number
   bool at_once = false;         // an instruction is executed for all lanes at the same time, as emission does
   bool forms = true;            // sequences are of use; else what is not uniform varies
   bool guesses = false;         // the reader of the shapes tests what ThreadShape::guess assumes

@@ -100,7 +100,8 @@ ThreadShape ThreadTransfer::Register(const ir::Inst& inst, ir::Level level) cons
   ThreadShape shape = Uniform(Uniformity::kGrid);
   auto along = [&](Axis axis) {
     shape.axes[axis] = 1;
-    if (group_.along[axis] == ThreadGroup::Along::kConsecutive) shape.align = group_.low_bits;
+    if (group_.along[axis] == ThreadGroup::Along::kConsecutive && !group_.begins_anywhere)
+      shape.align = group_.low_bits;
     return Seen(shape, group_);
   };
   switch (ir::Info(special).varies) {

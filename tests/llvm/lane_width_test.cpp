@@ -46,8 +46,9 @@ lowering::JitOptions Options(const std::string& target, uint32_t width = 0) {
 uint32_t WidthOf(const std::string& text, const std::string& target) {
   auto jit = lowering::Jit::Create(Options(target));
   REQUIRE(jit);
-  const auto report = (*jit)->ReportLanes(BuildKernel(text, "k"), "k");
+  auto report = (*jit)->ReportLanes(BuildKernel(text, "k"), "k");
   REQUIRE(report);
+  std::erase_if(report->loops, [](const auto& loop) { return loop.within_rows; });  // the same code once more
   REQUIRE(report->loops.size() == 1);
   return report->loops[0].width;
 }

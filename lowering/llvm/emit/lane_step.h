@@ -22,6 +22,12 @@ struct ThreadTimes {
   std::map<const ir::Inst*, llvm::AllocaInst*> latest;  // by the place that reads
 };
 
+// Quotients and rests of the places of a row of the data, where the row's part begins.
+struct PlacesInRow {
+  llvm::Value* begin = nullptr;                // i32: tid.x there
+  std::map<uint32_t, llvm::Value*> results{};  // by the division's result
+};
+
 // The width is a property of the region that is being emitted: at width 1 a value is a scalar, at width W one
 // that differs between lanes is a vector <W x T> and a uniform one a scalar.
 struct LaneStep {
@@ -37,6 +43,7 @@ struct LaneStep {
   // Accesses of different iterations are independent: no barrier is between them.
   llvm::MDNode* access_group = nullptr;
   std::optional<ThreadTimes> times{};
+  const PlacesInRow* places = nullptr;  // null: steps may be in two rows of the data
   // What a value is computed from may have been jumped over, since no lane was there.
   bool under_masks = false;
 };

@@ -7,9 +7,9 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
-#include <set>
 
 #include "lowering/llvm/kernel/loops.h"
+#include "lowering/llvm/kernel/row_begin.h"
 
 namespace ptx2cpu::lowering {
 
@@ -108,26 +108,6 @@ class Guard {
   std::vector<Bound> bounds_;
 };
 
-// A value of the row's first thread, computed here. Null: it needs more than the code before the guard.
-Value AtRowBegin(FunctionEmitter& e, const Guard& guard, ValueId id, ValueMap::Overrides& values,
-                 std::set<uint32_t>& computed) {
-  const ir::Value& value = e.f.at_value(id);
-  if (computed.contains(id.index)) return e.values.Get(id);
-  if (!value.def.valid() || !guard.Computes(e.f.at_inst(value.def))) {
-    const bool is_outside = value.block.valid() && e.f.at_block(value.block).level != ir::Level::kLane;
-    return is_outside && !e.values.IsVarying(id) ? e.values.Get(id) : nullptr;
-  }
-  const ir::Inst& inst = e.f.at_inst(value.def);
-  for (ValueId operand : inst.operands) {
-    if (AtRowBegin(e, guard, operand, values, computed) == nullptr) return nullptr;
-  }
-  for (ValueId result : inst.results) {
-    values.Set(result, ShapedValue{});
-    computed.insert(result.index);
-  }
-  return e.EmitInst(inst) ? e.values.Get(id) : nullptr;
-}
-
 }  // namespace
 
 // How many threads of the row may do something, from its first one on. Null: all.
@@ -141,11 +121,8 @@ Value LoopEmitter::GuardedThreads(const LaneRegion& region, const LaneStep& row_
     LaneStep first_thread = row_step;
     first_thread.width = 1;
     CurrentStep::Scope scope(e.step, first_thread);
-    ValueMap::LaneRegionScope sequences(e.values);
-    ValueMap::Overrides values(e.values);
-    std::set<uint32_t> computed;
-    Value place = AtRowBegin(e, guard, bound.place, values, computed);
-    Value limit = place == nullptr ? nullptr : AtRowBegin(e, guard, bound.limit, values, computed);
+    RowBegin begin(e, [&](const ir::Inst& inst) { return guard.Computes(inst); });
+    Value place = begin.Of(bound.place), limit = place == nullptr ? nullptr : begin.Of(bound.limit);
     if (limit == nullptr || place->getType()->isVectorTy() || limit->getType()->isVectorTy()) continue;
     // Below the limit: in the type of the places a distance, whatever their sign. Where the places wrap
     // around on the row, any thread may be below it.

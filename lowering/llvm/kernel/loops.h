@@ -82,6 +82,13 @@ class LoopEmitter {
   // How many threads of the row, from its first one on, may do something. Null: all. guarded_rows.cpp
   llvm::Value* GuardedThreads(const LaneRegion& region, const LaneStep& row_step, llvm::Value* width);
   Status GuardedThreadsOneByOne(const ir::Inst& inst, const LaneStep& row_step, llvm::Value* width);
+  // quotient_rows.cpp: a row's threads, divided where a row of the data ends; where it has no such rows,
+  // `others`.
+  Status RowsOfData(const ir::Inst& inst, const LanePlan& plan, const LaneStep& row_step, llvm::Value* width,
+                    const std::function<Status()>& others);
+  Status EachRowOfData(const ir::Inst& inst, const LanePlan& plan, const LaneStep& row_step,
+                       llvm::Value* width, llvm::Value* first_place, llvm::Value* least,
+                       const std::vector<llvm::Value*>& divisors);
   Status RowAsVectors(const LanePlan& plan, const LaneStep& row_step, llvm::Value* first, llvm::Value* end,
                       const std::function<Status()>& step);
 

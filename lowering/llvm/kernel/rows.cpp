@@ -76,7 +76,7 @@ Status LoopEmitter::StepOfRow(const ir::Inst& inst, const LaneStep& row_step, Va
   if (MasksLanes(inst)) live = LiveThreads(e, plan.width);
   if (e.step->times) BeginThread(e, *e.step->times);
   const uint32_t row = e.f.required_threads[0];
-  const bool always_whole = live == nullptr && row != 0 && row % plan.width == 0;
+  const bool always_whole = live == nullptr && !plan.quotients && row != 0 && row % plan.width == 0;
   const bool parts = plan.masks_steps && LaneVectors(e, plan).partings.PaysToPart();
   if (always_whole && plan.masks_steps && !parts) return LaneVectors(e, plan).Run(nullptr);
   if (plan.masks_steps && !parts) return MaskedStepOfRow(plan, rest, live);
@@ -199,15 +199,20 @@ Status LoopEmitter::Threads(const ir::Inst& inst) {
   const bool has_loops = plan && plan->region.levels.size() > 1;
   const uint32_t least_row = plan && plan->masks_steps ? plan->width / (has_loops ? 4 : 2) : 0;
   if (plan && row != 0 && LongestRow(e) < least_row) plan.reset();
+  std::optional<LanePlan> rows_of_data;
+  if (!MasksLanes(inst)) rows_of_data = PlanQuotientRows(e, entry);
   Alignment::Region notes(e.alignment, entry, !MasksLanes(inst));
   const std::optional<ThreadTimes> times = BeginTimes(e, entry);
   TRY_STATUS(EachRow([&](LaneStep row_step, Value width) -> Status {
     row_step.times = times;
-    if (!plan) return GuardedThreadsOneByOne(inst, row_step, width);
-    auto as_vectors = [&] {
+    auto in_steps = [&]() -> Status {
+      if (!plan) return GuardedThreadsOneByOne(inst, row_step, width);
       Value guarded = GuardedThreads(plan->region, row_step, width);
       return RowAsVectors(*plan, row_step, nullptr, guarded != nullptr ? guarded : width,
                           [&] { return StepOfRow(inst, row_step, width, *plan); });
+    };
+    auto as_vectors = [&] {
+      return rows_of_data ? RowsOfData(inst, *rows_of_data, row_step, width, in_steps) : in_steps();
     };
     if (row != 0 || least_row == 0) return as_vectors();
     return IfRowsHold(least_row, as_vectors,

@@ -14,6 +14,7 @@ using Value = llvm::Value*;
 
 Status LaneComputations::EmitPure(const ir::Inst& inst) {
   for (ValueId result : inst.results) e.values.ForgetSequence(result);
+  if (SetPlaceInRow(inst)) return {};
   const bool uniform = std::ranges::all_of(inst.results, [&](ValueId r) { return ShapeOf(r).uniform(); });
   if (uniform) return EmitScalar(inst);
   if (v.runs.IsDivided(inst)) return v.runs.EmitDivided(inst);
@@ -39,6 +40,21 @@ Status LaneComputations::EmitPure(const ir::Inst& inst) {
             .runs;
   e.values.SetShaped(result, {vector, first, holds, runs});
   return {};
+}
+
+// Of lanes in one row of the data: the quotient is known, rests are counted from the row's part on.
+bool LaneComputations::SetPlaceInRow(const ir::Inst& inst) {
+  if (e.step->places == nullptr || inst.results.size() != 1) return false;
+  const auto known = e.step->places->results.find(inst.results[0].index);
+  if (known == e.step->places->results.end()) return false;
+  if (analysis::IsQuotient(inst.op)) {
+    e.values.Set(inst.results[0], known->second);
+    return true;
+  }
+  Value distance = b.CreateSub(e.step->tid[0], e.step->places->begin, "", true, true);
+  Value first = b.CreateAdd(known->second, b.CreateZExt(distance, known->second->getType()));
+  e.values.SetShaped(inst.results[0], {v.bounds.SequenceFrom(inst.results[0], first), first, nullptr});
+  return true;
 }
 
 // Whether the result is the sequence that its shape promises: its operands are, and what the rule of the

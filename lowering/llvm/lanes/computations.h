@@ -15,6 +15,7 @@ class LaneComputations : LanePart {
 
  private:
   llvm::Value* KnownLowBits(const ir::Inst& inst) const;  // known_lanes.cpp
+  bool SetPlaceInRow(const ir::Inst& inst);
   llvm::Value* HoldsAfter(const ir::Inst& inst);
   llvm::Value* HoldsChosen(const ir::Inst& inst);
 };

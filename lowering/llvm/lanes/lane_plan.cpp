@@ -262,13 +262,16 @@ MaybeObstacle AgainstRows(const FunctionEmitter& e, const LaneRegion& region, un
 
 using Threads = LaneRegionOptions::Threads;
 
+LaneRegionOptions OptionsOf(const FunctionEmitter& e, Threads threads, unsigned width) {
+  return {.private_shared = e.private_shared,
+          .threads = threads,
+          .width = width,
+          .varies_outside = [&e](ValueId id) { return e.values.IsVarying(id); }};
+}
+
 std::optional<LaneRegion> FindRegion(const FunctionEmitter& e, ir::BlockId entry, Threads threads,
                                      unsigned width) {
-  const LaneRegionOptions options{.private_shared = e.private_shared,
-                                  .threads = threads,
-                                  .width = width,
-                                  .varies_outside = [&](ValueId id) { return e.values.IsVarying(id); }};
-  return analysis::FindLaneRegion(e.f, entry, options);
+  return analysis::FindLaneRegion(e.f, entry, OptionsOf(e, threads, width));
 }
 
 MaybeObstacle AgainstAnyVectors(const FunctionEmitter& e) {
@@ -277,6 +280,14 @@ MaybeObstacle AgainstAnyVectors(const FunctionEmitter& e) {
   if (e.memory.stack_locals() != nullptr && e.memory.local_granule() == 0)
     return Obstacle{"local memory is one thread's at a time"};
   return std::nullopt;
+}
+
+// Code that exists twice: in steps within rows of the data, and as elsewhere.
+constexpr size_t kMaxInstructionsOfRows = 600;
+size_t InstructionsOf(const ir::Function& f, const LaneRegion& region) {
+  size_t count = 0;
+  for (ir::BlockId block : region.blocks) count += f.at_block(block).insts.size();
+  return count;
 }
 
 using Against = MaybeObstacle (*)(const FunctionEmitter&, const LaneRegion&, unsigned);
@@ -317,6 +328,28 @@ std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
 
 std::optional<LaneRegion> RegionOfRow(const FunctionEmitter& e, ir::BlockId entry) {
   return FindRegion(e, entry, Threads::kRow, kMaxBlockXY);
+}
+
+std::optional<LanePlan> PlanQuotientRows(const FunctionEmitter& e, ir::BlockId entry) {
+  if (AgainstAnyVectors(e) || !e.m.options.Keeps(kRowsOfData)) return std::nullopt;
+  const std::optional<LaneRegion> row = RegionOfRow(e, entry);
+  if (!row || InstructionsOf(e.f, *row) > kMaxInstructionsOfRows) return std::nullopt;
+  LaneRegionOptions options = OptionsOf(e, Threads::kRow, kWarpSize);
+  auto quotients = analysis::FindRowQuotients(e.f, *row, options.varies_outside);
+  if (!quotients) return std::nullopt;
+  options.begins_anywhere = true;
+  options.in_one_row = quotients->results;
+  auto region = analysis::FindLaneRegion(e.f, entry, options);
+  options.width = WidthOf(e, *region, LongestRow(e));
+  if (options.width != kWarpSize) region = analysis::FindLaneRegion(e.f, entry, options);
+  if (AgainstRows(e, *region, options.width)) return std::nullopt;
+  LanePlan plan{.region = std::move(*region),
+                .width = options.width,
+                .masks_steps = e.m.traits.has_avx512,
+                .quotients = std::move(quotients)};
+  ReportVectors(e, plan);
+  e.m.options.NoteChange(kRowsOfData);
+  return plan;
 }
 
 std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry) {

@@ -5,6 +5,7 @@
 
 #include "analysis/lanes/lane_patterns.h"
 #include "analysis/lanes/lane_region.h"
+#include "analysis/lanes/row_quotients.h"
 #include "lowering/llvm/emit/function_emitter.h"
 
 namespace ptx2cpu::lowering {
@@ -25,12 +26,17 @@ struct LanePlan {
   bool masks_steps = false;
   // Its width is that of WideWidthOf.
   bool is_wide = false;
+  // Its steps stay within a row of the data: all lanes have one quotient.
+  std::optional<analysis::RowQuotients> quotients{};
 };
 // Of the lanes of a warp, or of rows of a flat kernel's threads. Nothing: they are a loop.
 std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry);
 std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry);
 // Of rows, where a loop goes over more of them in each trip than vectors otherwise hold.
 std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry);
+
+// Of rows that are divided where a row of the data ends (kernel/quotient_rows.cpp).
+std::optional<LanePlan> PlanQuotientRows(const FunctionEmitter& e, ir::BlockId entry);
 
 // The code that a row's threads run, also where they run it one by one, with shapes from the row's first
 // thread to its last one: `tid.x & 31` is no sequence there. Nothing: a loop has two entries.

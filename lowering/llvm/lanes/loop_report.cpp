@@ -61,6 +61,7 @@ void ReportVectors(const FunctionEmitter& e, const LanePlan& plan) {
   LaneReport::Loop loop = LoopOver(e.f, plan.region.blocks);
   loop.width = plan.width;
   loop.loops = static_cast<uint32_t>(plan.region.levels.size() - 1);
+  loop.within_rows = plan.quotients.has_value();
   for (const ir::BlockId block : plan.region.blocks) {
     for (const ir::InstId id : e.f.at_block(block).insts) {
       const ir::Inst& inst = e.f.at_inst(id);

@@ -39,6 +39,7 @@ std::string Render(const LaneReport::Loop& loop, const ir::Module& module) {
     return text + (loop.why_line == 0 ? "\n" : ", " + Place(module, loop.why_line));
   }
   text += "vectors of " + std::to_string(loop.width);
+  if (loop.within_rows) text += " within rows of the data";
   if (loop.loops != 0) text += ", loops within: " + std::to_string(loop.loops);
   text += "\n" + Render("loads", loop.loads) + Render("stores", loop.stores);
   if (loop.others_one_by_one != 0)

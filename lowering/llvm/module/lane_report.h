@@ -29,6 +29,7 @@ struct LaneReport {
     uint32_t first_line = 0, last_line = 0;  // PTX lines of its code
     uint32_t width = 1;                      // threads that a vector holds; 1: no vectors
     uint32_t loops = 0;                      // of the program, within
+    bool within_rows = false;                // vectors end where a row of the data does
     Counts loads, stores;
     uint32_t others_one_by_one = 0;  // atomics, calls and the like
     std::vector<Slow> slow;          // gathers, and what runs thread by thread
