@@ -15,117 +15,132 @@ ptx2cpu::ptx::Actions* actions = nullptr;
 }
 
 module
-  : VERSION FLOAT {actions->Version();} TARGET target (COMMA target)*
-    (ADDRESS_SIZE INTEGER {actions->AddressSize();})? item* EOF ;
-target : WORD {actions->Target();} ;
+  : VERSION FLOAT {actions->module.Version();} TARGET target (COMMA target)*
+    (ADDRESS_SIZE INTEGER {actions->module.AddressSize();})? item* EOF ;
+target : WORD {actions->module.Target();} ;
 
 item
-  : (linkage {actions->Linkage();})* (function | entry | declaration)
-  | FILE INTEGER {actions->FileIndex();} STRING {actions->FileName();} (COMMA INTEGER COMMA INTEGER)?
-  | SECTION {actions->Section();}
-  | ALIAS WORD {actions->AliasName();} COMMA WORD {actions->AliasTarget();} SEMICOLON
-  | pragma {actions->EndModulePragma();} ;
+  : (linkage {actions->module.Linkage();})* (function | entry | declaration)
+  | FILE INTEGER {actions->module.FileIndex();} STRING {actions->module.FileName();} (COMMA INTEGER COMMA INTEGER)?
+  | SECTION {actions->module.Section();}
+  | ALIAS WORD {actions->module.AliasName();} COMMA WORD {actions->module.AliasTarget();} SEMICOLON
+  | pragma {actions->module.EndModulePragma();} ;
 linkage : EXTERN | VISIBLE | WEAK | COMMON ;
-pragma : PRAGMA STRING {actions->Pragma();} (COMMA STRING {actions->Pragma();})* SEMICOLON ;
+pragma : PRAGMA STRING {actions->module.Pragma();} (COMMA STRING {actions->module.Pragma();})* SEMICOLON ;
 
 // ---- functions
 // A prototype of a .func needs no semicolon: PTX 2 was written so. What may follow its parameters is therefore less than
 // for a kernel: a .pragma there is the next item.
 function
-  : FUNC {actions->BeginFunction(false);} attributes? (PAREN_OPEN parameters? PAREN_CLOSE {actions->EndReturns();})?
-    WORD {actions->FunctionName();} (PAREN_OPEN parameters? PAREN_CLOSE)? {actions->EndParameters();}
-    prototype_directive* ( SEMICOLON {actions->EndDeclaration();} | body | {actions->EndDeclaration();} ) ;
+  : FUNC {actions->functions.BeginFunction(false);} attributes?
+    (PAREN_OPEN parameters? PAREN_CLOSE {actions->functions.EndReturns();})?
+    WORD {actions->functions.FunctionName();} (PAREN_OPEN parameters? PAREN_CLOSE)?
+    {actions->functions.EndParameters();} prototype_directive*
+    ( SEMICOLON {actions->functions.EndDeclaration();} | body | {actions->functions.EndDeclaration();} ) ;
 entry
-  : ENTRY {actions->BeginFunction(true);} attributes? WORD {actions->FunctionName();}
-    (PAREN_OPEN parameters? PAREN_CLOSE)? {actions->EndParameters();} directive*
-    ( SEMICOLON {actions->EndDeclaration();} | body ) ;
-body : BRACE_OPEN {actions->BeginBody();} statement* BRACE_CLOSE {actions->EndBody();} ;
+  : ENTRY {actions->functions.BeginFunction(true);} attributes? WORD {actions->functions.FunctionName();}
+    (PAREN_OPEN parameters? PAREN_CLOSE)? {actions->functions.EndParameters();} directive*
+    ( SEMICOLON {actions->functions.EndDeclaration();} | body ) ;
+body : BRACE_OPEN {actions->functions.BeginBody();} statement* BRACE_CLOSE {actions->functions.EndBody();} ;
 parameters : parameter (COMMA parameter)* ;
-parameter : {actions->BeginParameter();} qualifier+ declarator ;
+parameter : {actions->variables.BeginParameter();} qualifier+ declarator ;
 directive
-  : (MAXNTID | REQNTID | REQNCTAPERCLUSTER) {actions->BeginDimensions();}
-    INTEGER {actions->Dimension();} (COMMA INTEGER {actions->Dimension();})*
+  : (MAXNTID | REQNTID | REQNCTAPERCLUSTER) {actions->functions.BeginDimensions();}
+    INTEGER {actions->functions.Dimension();} (COMMA INTEGER {actions->functions.Dimension();})*
   | (MAXNREG | MINNCTAPERSM | MAXNCTAPERSM | MAXCLUSTERRANK | ABI_PRESERVE | ABI_PRESERVE_CONTROL)
-    {actions->BeginLimit();} INTEGER {actions->Limit();}
-  | (NORETURN | EXPLICITCLUSTER | BLOCKSARECLUSTERS) {actions->FunctionFlag();}
+    {actions->functions.BeginLimit();} INTEGER {actions->functions.Limit();}
+  | (NORETURN | EXPLICITCLUSTER | BLOCKSARECLUSTERS) {actions->functions.FunctionFlag();}
   | attributes
   | pragma ;
 attributes : ATTRIBUTE PAREN_OPEN attribute (COMMA attribute)* PAREN_CLOSE ;
-attribute : MODIFIER {actions->Attribute();} (PAREN_OPEN INTEGER COMMA INTEGER PAREN_CLOSE)? ;
+attribute : MODIFIER {actions->variables.Attribute();} (PAREN_OPEN INTEGER COMMA INTEGER PAREN_CLOSE)? ;
 
 // ---- variables
-declaration : {actions->BeginDeclaration();} qualifier+ declarator (COMMA declarator)* SEMICOLON ;
+declaration : {actions->variables.BeginDeclaration();} qualifier+ declarator (COMMA declarator)* SEMICOLON ;
 qualifier
-  : (REG | SREG | GLOBAL | LOCAL | PARAM | SHARED | TEX) {actions->Space();}
-  | CONST {actions->Space();} (BRACKET_OPEN INTEGER {actions->ConstBank();} BRACKET_CLOSE)?
-  | MODIFIER {actions->TypeOrVector();}
-  | ALIGN INTEGER {actions->Align();}
-  | PTR {actions->Pointer();}
+  : (REG | SREG | GLOBAL | LOCAL | PARAM | SHARED | TEX) {actions->variables.Space();}
+  | CONST {actions->variables.Space();} (BRACKET_OPEN INTEGER {actions->variables.ConstBank();} BRACKET_CLOSE)?
+  | MODIFIER {actions->variables.TypeOrVector();}
+  | ALIGN INTEGER {actions->variables.Align();}
+  | PTR {actions->variables.Pointer();}
   | attributes ;
 declarator
-  : WORD {actions->BeginDeclarator();} (LESS INTEGER {actions->NameCount();} GREATER)?
-    (BRACKET_OPEN (operand {actions->DimensionSize();} | {actions->DimensionUnsized();}) BRACKET_CLOSE)*
-    (ASSIGN operand {actions->Initializer();})? {actions->EndDeclarator();} ;
+  : WORD {actions->variables.BeginDeclarator();} (LESS INTEGER {actions->variables.NameCount();} GREATER)?
+    (BRACKET_OPEN
+      (operand {actions->variables.DimensionSize();} | {actions->variables.DimensionUnsized();}) BRACKET_CLOSE)*
+    (ASSIGN operand {actions->variables.Initializer();})? {actions->variables.EndDeclarator();} ;
 
 // ---- statements. A rule costs ten times what a token costs, so the operands that nearly all instructions have
 // (names, integers) are matched right here; only other ones enter a rule.
 statement
-  : (AT (NOT {actions->GuardNot();})? WORD {actions->Guard();})? WORD {actions->Name();}
-    ( COLON ( targets | prototype | {actions->Label();} )
-    | {actions->Opcode();} (modifier {actions->SpacedModifier();})*
-      ( (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) rest_of_operand?
+  : (AT (NOT {actions->statements.GuardNot();})? WORD {actions->statements.Guard();})?
+    WORD {actions->statements.Name();}
+    ( COLON ( targets | prototype | {actions->statements.Label();} )
+    | {actions->statements.Opcode();} (modifier {actions->statements.SpacedModifier();})*
+      ( (WORD {actions->operands.Identifier();} | INTEGER {actions->operands.Integer();} | primary | prefixed)
+        rest_of_operand?
         ( COMMA
-          (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) rest_of_operand? )*
-      )? SEMICOLON {actions->EndInstruction();} )
+          (WORD {actions->operands.Identifier();} | INTEGER {actions->operands.Integer();} | primary | prefixed)
+          rest_of_operand? )*
+      )? SEMICOLON {actions->statements.EndInstruction();} )
   | declaration
-  | LOC INTEGER {actions->LocFile();} INTEGER {actions->LocLine();} INTEGER {actions->LocColumn();}
-    (COMMA WORD {actions->LocAttribute();}
-      ( INTEGER {actions->InlinedFile();} INTEGER {actions->InlinedLine();} INTEGER {actions->InlinedColumn();}
-      | (WORD | MODIFIER) {actions->FunctionLabel();} (PLUS INTEGER {actions->FunctionOffset();})? ))*
-    {actions->EndLoc();}
-  | pragma {actions->EndStatementPragma();}
-  | BRACE_OPEN {actions->BeginScope();} statement* BRACE_CLOSE {actions->EndScope();} ;
+  | LOC INTEGER {actions->locations.LocFile();} INTEGER {actions->locations.LocLine();}
+    INTEGER {actions->locations.LocColumn();}
+    (COMMA WORD {actions->locations.LocAttribute();}
+      ( INTEGER {actions->locations.InlinedFile();} INTEGER {actions->locations.InlinedLine();}
+        INTEGER {actions->locations.InlinedColumn();}
+      | (WORD | MODIFIER) {actions->locations.FunctionLabel();}
+        (PLUS INTEGER {actions->locations.FunctionOffset();})? ))*
+    {actions->locations.EndLoc();}
+  | pragma {actions->module.EndStatementPragma();}
+  | BRACE_OPEN {actions->statements.BeginScope();} statement* BRACE_CLOSE {actions->statements.EndScope();} ;
 modifier : MODIFIER | REG | SREG | CONST | GLOBAL | LOCAL | PARAM | SHARED | TEX | ALIGN | WEAK | COMMON ;
 
 targets
-  : (BRANCHTARGETS | CALLTARGETS) {actions->BeginTargets();} targets_item (COMMA targets_item)*
-    SEMICOLON {actions->EndTargets();} ;
-targets_item : WORD {actions->TargetName();} (LESS INTEGER {actions->TargetCount();} GREATER)? ;
+  : (BRANCHTARGETS | CALLTARGETS) {actions->statements.BeginTargets();} targets_item (COMMA targets_item)*
+    SEMICOLON {actions->statements.EndTargets();} ;
+targets_item : WORD {actions->statements.TargetName();} (LESS INTEGER {actions->statements.TargetCount();} GREATER)? ;
 prototype
-  : CALLPROTOTYPE {actions->BeginPrototype();} (PAREN_OPEN parameters? PAREN_CLOSE {actions->EndReturns();})?
-    WORD {actions->PrototypeSink();} (PAREN_OPEN parameters? PAREN_CLOSE)? {actions->EndParameters();}
-    prototype_directive* SEMICOLON {actions->EndPrototype();} ;
+  : CALLPROTOTYPE {actions->functions.BeginPrototype();}
+    (PAREN_OPEN parameters? PAREN_CLOSE {actions->functions.EndReturns();})?
+    WORD {actions->functions.PrototypeSink();} (PAREN_OPEN parameters? PAREN_CLOSE)?
+    {actions->functions.EndParameters();}
+    prototype_directive* SEMICOLON {actions->functions.EndPrototype();} ;
 prototype_directive
-  : NORETURN {actions->FunctionFlag();}
-  | (ABI_PRESERVE | ABI_PRESERVE_CONTROL) {actions->BeginLimit();} INTEGER {actions->Limit();} ;
+  : NORETURN {actions->functions.FunctionFlag();}
+  | (ABI_PRESERVE | ABI_PRESERVE_CONTROL) {actions->functions.BeginLimit();} INTEGER {actions->functions.Limit();} ;
 
 // ---- operands: an instruction's, an initialiser's, an array size. The rules are flat: Actions handles precedence,
 // and which operators are constant arithmetic and which belong to the operand (p|q, !p, a+4).
 operand
-  : (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) rest_of_operand? ;
+  : (WORD {actions->operands.Identifier();} | INTEGER {actions->operands.Integer();} | primary | prefixed) rest_of_operand? ;
 primary
-  : (FLOAT | HEX_FLOAT) {actions->Float();}
-  | BRACE_OPEN {actions->BeginList();} (field (COMMA field)*)? BRACE_CLOSE {actions->EndVector();}
-  | PAREN_OPEN {actions->BeginList();} (operand (COMMA operand)*)? PAREN_CLOSE {actions->EndParentheses();}
-  | BRACKET_OPEN {actions->BeginList();}
-    (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) rest_of_operand?
-    (COMMA operand)* BRACKET_CLOSE {actions->EndBracket();} (MODIFIER {actions->AddressSuffix();})? ;
+  : (FLOAT | HEX_FLOAT) {actions->operands.Float();}
+  | BRACE_OPEN {actions->operands.BeginList();} (field (COMMA field)*)? BRACE_CLOSE {actions->operands.EndVector();}
+  | PAREN_OPEN {actions->operands.BeginList();} (operand (COMMA operand)*)?
+    PAREN_CLOSE {actions->operands.EndParentheses();}
+  | BRACKET_OPEN {actions->operands.BeginList();}
+    (WORD {actions->operands.Identifier();} | INTEGER {actions->operands.Integer();} | primary | prefixed)
+    rest_of_operand? (COMMA operand)* BRACKET_CLOSE {actions->operands.EndBracket();}
+    (MODIFIER {actions->operands.AddressSuffix();})? ;
 prefixed
-  : {actions->BeginPrefixes();} ((PLUS | MINUS | NOT | TILDE | CAST) {actions->Prefix();})+
-    (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary) {actions->EndPrefixes();} ;
+  : {actions->operands.BeginPrefixes();} ((PLUS | MINUS | NOT | TILDE | CAST) {actions->operands.Prefix();})+
+    (WORD {actions->operands.Identifier();} | INTEGER {actions->operands.Integer();} | primary)
+    {actions->operands.EndPrefixes();} ;
 rest_of_operand
-  : (BRACKET_OPEN operand BRACKET_CLOSE {actions->Element();} | PAREN_OPEN operand PAREN_CLOSE {actions->Call();})
+  : ( BRACKET_OPEN operand BRACKET_CLOSE {actions->operands.Element();}
+    | PAREN_OPEN operand PAREN_CLOSE {actions->operands.Call();} )
     (operators | conditional)?
   | operators
   | conditional ;
 operators
-  : {actions->BeginOperators();}
+  : {actions->operands.BeginOperators();}
     ( (STAR | SLASH | PERCENT | PLUS | MINUS | SHIFT_LEFT | SHIFT_RIGHT | LESS | GREATER | LESS_EQUAL
-      | GREATER_EQUAL | EQUAL | NOT_EQUAL | AND | XOR | OR | AND_AND | OR_OR) {actions->Operator();}
-      (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) )+
-    {actions->EndOperators();} conditional? ;
-conditional : QUESTION operand COLON operand {actions->EndConditional();} ;
-field : operand (ASSIGN operand {actions->Field();})? ;
+      | GREATER_EQUAL | EQUAL | NOT_EQUAL | AND | XOR | OR | AND_AND | OR_OR) {actions->operands.Operator();}
+      (WORD {actions->operands.Identifier();} | INTEGER {actions->operands.Integer();} | primary | prefixed) )+
+    {actions->operands.EndOperators();} conditional? ;
+conditional : QUESTION operand COLON operand {actions->operands.EndConditional();} ;
+field : operand (ASSIGN operand {actions->operands.Field();})? ;
 
 // ---- tokens. Directives are keywords; every other dotted word is a MODIFIER (.b32, .v4, .managed).
 VERSION : '.version' ;

@@ -1,18 +1,17 @@
 // What the grammar calls while it parses: one event per call, right after the token the event is about (the
-// calls of BeginParameter, BeginDeclaration, BeginPrefixes and BeginOperators come before any). The tree
-// builder overrides all of them; the base class does nothing and serves the second run that only collects
-// syntax errors.
+// calls of BeginParameter, BeginDeclaration, BeginPrefixes and BeginOperators come before any). Each kind of
+// construct has an interface, which a part of the tree builder overrides. The base classes do nothing and
+// serve the second run that only collects syntax errors.
 //
 // The generated parser is compiled as C++17, so this header may use nothing newer and names no type of ast.h.
 #pragma once
 
 namespace ptx2cpu::ptx {
 
-class Actions {
+// Version, target, files, sections, aliases and pragmas.
+class ModuleActions {
  public:
-  virtual ~Actions() = default;
-
-  // Module.
+  virtual ~ModuleActions() = default;
   virtual void Version() {}
   virtual void Target() {}
   virtual void AddressSize() {}
@@ -24,8 +23,13 @@ class Actions {
   virtual void AliasTarget() {}
   virtual void Pragma() {}
   virtual void EndModulePragma() {}
+  virtual void EndStatementPragma() {}
+};
 
-  // Functions.
+// Headers and bodies of functions, and prototypes of indirect calls.
+class FunctionActions {
+ public:
+  virtual ~FunctionActions() = default;
   virtual void BeginFunction(bool is_entry) {}
   virtual void EndReturns() {}
   virtual void FunctionName() {}
@@ -33,15 +37,22 @@ class Actions {
   virtual void EndDeclaration() {}
   virtual void BeginBody() {}
   virtual void EndBody() {}
-  virtual void BeginParameter() {}
   virtual void BeginDimensions() {}
   virtual void Dimension() {}
   virtual void BeginLimit() {}
   virtual void Limit() {}
   virtual void FunctionFlag() {}
-  virtual void Attribute() {}
+  virtual void BeginPrototype() {}
+  virtual void PrototypeSink() {}
+  virtual void EndPrototype() {}
+};
 
-  // Variables.
+// Parameters and declarations.
+class VariableActions {
+ public:
+  virtual ~VariableActions() = default;
+  virtual void BeginParameter() {}
+  virtual void Attribute() {}
   virtual void BeginDeclaration() {}
   virtual void Space() {}
   virtual void ConstBank() {}
@@ -54,8 +65,12 @@ class Actions {
   virtual void DimensionUnsized() {}
   virtual void Initializer() {}
   virtual void EndDeclarator() {}
+};
 
-  // Statements.
+// Labels, instructions, scopes and lists of targets.
+class StatementActions {
+ public:
+  virtual ~StatementActions() = default;
   virtual void GuardNot() {}
   virtual void Guard() {}
   virtual void Name() {}  // of a label, or the opcode
@@ -63,6 +78,18 @@ class Actions {
   virtual void Opcode() {}
   virtual void SpacedModifier() {}
   virtual void EndInstruction() {}
+  virtual void BeginScope() {}
+  virtual void EndScope() {}
+  virtual void BeginTargets() {}
+  virtual void TargetName() {}
+  virtual void TargetCount() {}
+  virtual void EndTargets() {}
+};
+
+// A .loc directive.
+class LocationActions {
+ public:
+  virtual ~LocationActions() = default;
   virtual void LocFile() {}
   virtual void LocLine() {}
   virtual void LocColumn() {}
@@ -73,18 +100,12 @@ class Actions {
   virtual void FunctionLabel() {}
   virtual void FunctionOffset() {}
   virtual void EndLoc() {}
-  virtual void EndStatementPragma() {}
-  virtual void BeginScope() {}
-  virtual void EndScope() {}
-  virtual void BeginTargets() {}
-  virtual void TargetName() {}
-  virtual void TargetCount() {}
-  virtual void EndTargets() {}
-  virtual void BeginPrototype() {}
-  virtual void PrototypeSink() {}
-  virtual void EndPrototype() {}
+};
 
-  // Operands.
+// Operands of instructions, initial values, array sizes.
+class OperandActions {
+ public:
+  virtual ~OperandActions() = default;
   virtual void Identifier() {}
   virtual void Integer() {}
   virtual void Float() {}
@@ -103,6 +124,15 @@ class Actions {
   virtual void Operator() {}
   virtual void EndOperators() {}
   virtual void EndConditional() {}
+};
+
+struct Actions {
+  ModuleActions& module;
+  FunctionActions& functions;
+  VariableActions& variables;
+  StatementActions& statements;
+  LocationActions& locations;
+  OperandActions& operands;
 };
 
 }  // namespace ptx2cpu::ptx

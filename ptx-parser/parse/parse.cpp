@@ -19,6 +19,16 @@ namespace {
 static_assert(static_cast<size_t>(TokenKind::kVersion) == antlr::PtxParser::VERSION);
 static_assert(static_cast<size_t>(TokenKind::kStray) == antlr::PtxParser::STRAY);
 
+struct NoActions {
+  ModuleActions module;
+  FunctionActions functions;
+  VariableActions variables;
+  StatementActions statements;
+  LocationActions locations;
+  OperandActions operands;
+  Actions all{module, functions, variables, statements, locations, operands};
+};
+
 Error Join(std::vector<Error> errors) {
   Error first = std::move(errors.front());
   first.more.assign(std::make_move_iterator(errors.begin() + 1), std::make_move_iterator(errors.end()));
@@ -33,7 +43,7 @@ bool BuildTree(const TokenArray& scanned, ast::Module& module, std::vector<Error
   parser.removeErrorListeners();
   parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
   TreeBuilder builder(module, scanned.tokens, stream.cursor());
-  parser.actions = &builder;
+  parser.actions = &builder.actions();
   try {
     parser.module();
   } catch (const antlr4::ParseCancellationException&) {
@@ -51,8 +61,8 @@ std::vector<Error> FindSyntaxErrors(const TokenArray& scanned, const ast::Module
   parser.removeErrorListeners();
   const auto handler = std::make_shared<SyntaxErrors>(module, scanned.tokens, stream, kMaxErrors);
   parser.setErrorHandler(handler);
-  Actions nothing;
-  parser.actions = &nothing;
+  NoActions nothing;
+  parser.actions = &nothing.all;
   parser.module();
   return handler->Take();
 }

@@ -1,9 +1,10 @@
+#include "ptx-parser/parse/operand_builder.h"
+
 #include <fmt/format.h>
 
 #include <bit>
 
 #include "ptx-parser/parse/constants.h"
-#include "ptx-parser/parse/tree_builder.h"
 
 // Operands by precedence climbing on two stacks: operands_ holds what is read, operators_ what waits for its
 // right side. Operators between constants are evaluated; the few that belong to operands become part of them.
@@ -64,29 +65,29 @@ int MaskedByte(uint64_t mask) {
 
 }  // namespace
 
-void TreeBuilder::MarkOperators() {
+void OperandBuilder::MarkOperators() {
   operators_.push_back({TokenKind::kEnd, false, 0, static_cast<uint32_t>(cursor_)});
 }
 
-void TreeBuilder::BeginPrefixes() { MarkOperators(); }
-void TreeBuilder::Prefix() {
+void OperandBuilder::BeginPrefixes() { MarkOperators(); }
+void OperandBuilder::Prefix() {
   operators_.push_back({Last().kind, true, kPrefixPrecedence, static_cast<uint32_t>(cursor_ - 1)});
 }
-void TreeBuilder::EndPrefixes() { EndOperators(); }
+void OperandBuilder::EndPrefixes() { EndOperators(); }
 
-void TreeBuilder::BeginOperators() { MarkOperators(); }
-void TreeBuilder::Operator() {
+void OperandBuilder::BeginOperators() { MarkOperators(); }
+void OperandBuilder::Operator() {
   const TokenKind kind = Last().kind;
   const uint8_t precedence = PrecedenceOf(kind);
   ApplyDownTo(precedence);
   operators_.push_back({kind, false, precedence, static_cast<uint32_t>(cursor_ - 1)});
 }
-void TreeBuilder::EndOperators() {
+void OperandBuilder::EndOperators() {
   ApplyDownTo(1);
   operators_.pop_back();
 }
 
-void TreeBuilder::ApplyDownTo(uint8_t precedence) {
+void OperandBuilder::ApplyDownTo(uint8_t precedence) {
   while (operators_.back().precedence >= precedence) {
     const PendingOperator op = operators_.back();
     operators_.pop_back();
@@ -94,7 +95,7 @@ void TreeBuilder::ApplyDownTo(uint8_t precedence) {
   }
 }
 
-void TreeBuilder::Apply(const PendingOperator& op) {
+void OperandBuilder::Apply(const PendingOperator& op) {
   if (!op.is_prefix) return ApplyBinaryOperator(op);
   Operand& value = operands_.back();
   const Token& token = tokens_[op.token];
@@ -110,7 +111,7 @@ void TreeBuilder::Apply(const PendingOperator& op) {
   }
 }
 
-void TreeBuilder::ApplyBinaryOperator(const PendingOperator& op) {
+void OperandBuilder::ApplyBinaryOperator(const PendingOperator& op) {
   Operand right = operands_.back();
   operands_.pop_back();
   Operand& left = operands_.back();
@@ -142,7 +143,7 @@ void TreeBuilder::ApplyBinaryOperator(const PendingOperator& op) {
   }
 }
 
-void TreeBuilder::EndConditional() {
+void OperandBuilder::EndConditional() {
   const Operand otherwise = operands_.back();
   operands_.pop_back();
   const Operand then = operands_.back();
@@ -159,7 +160,7 @@ void TreeBuilder::EndConditional() {
 
 // ---- primaries
 
-void TreeBuilder::SelectPart(Operand& o, std::string_view word) {
+void OperandBuilder::SelectPart(Operand& o, std::string_view word) {
   o.component = ComponentOf(word);
   if (o.component != ast::Component::kNone) return;
   const bool several = word.starts_with('b') || word.starts_with('h');
@@ -172,7 +173,7 @@ void TreeBuilder::SelectPart(Operand& o, std::string_view word) {
          ".x .y .z .w, .r .g .b .a, .b0 to .b3, .h0, .h1, and several as in .b3210, .h10");
 }
 
-void TreeBuilder::Identifier() {
+void OperandBuilder::Identifier() {
   Operand o;
   o.kind = OperandKind::kIdentifier;
   o.text = LastText();
@@ -188,13 +189,13 @@ void TreeBuilder::Identifier() {
   operands_.push_back(o);
 }
 
-void TreeBuilder::Integer() {
+void OperandBuilder::Integer() {
   const std::optional<Operand> value = ReadInteger(LastText());
   if (!value) Report(fmt::format("'{}' is not a number of at most 64 bits", LastText()));
   operands_.push_back(value.value_or(MakeInteger(0, false)));
 }
 
-void TreeBuilder::Float() {
+void OperandBuilder::Float() {
   const std::optional<Operand> value = ReadFloat(LastText());
   if (!value) {
     Report(fmt::format("'{}' is not a floating-point constant", LastText()),
@@ -204,7 +205,7 @@ void TreeBuilder::Float() {
 }
 
 // name[index]
-void TreeBuilder::Element() {
+void OperandBuilder::Element() {
   const Operand index = operands_.back();
   operands_.pop_back();
   Operand& array = operands_.back();
@@ -218,7 +219,7 @@ void TreeBuilder::Element() {
 }
 
 // generic(name + offset) or 0xFF00(name + offset)
-void TreeBuilder::Call() {
+void OperandBuilder::Call() {
   Operand argument = operands_.back();
   operands_.pop_back();
   Operand& head = operands_.back();
@@ -231,7 +232,7 @@ void TreeBuilder::Call() {
   head = argument;
 }
 
-void TreeBuilder::MaskByte(const Operand& value, Operand& mask) {
+void OperandBuilder::MaskByte(const Operand& value, Operand& mask) {
   const int byte = MaskedByte(mask.bits);
   if (byte < 0) return Report("a mask selects one byte: 0xFF, 0xFF00 ... 0xFF00000000000000");
   if (value.kind == OperandKind::kInteger) {
@@ -249,9 +250,9 @@ void TreeBuilder::MaskByte(const Operand& value, Operand& mask) {
 
 // ---- lists
 
-void TreeBuilder::BeginList() { lists_.push_back(static_cast<uint32_t>(operands_.size())); }
+void OperandBuilder::BeginList() { lists_.push_back(static_cast<uint32_t>(operands_.size())); }
 
-ast::Range TreeBuilder::TakeFrom(size_t mark) {
+ast::Range OperandBuilder::TakeFrom(size_t mark) {
   const ast::Range range = {static_cast<uint32_t>(module_.operands.size()),
                             static_cast<uint32_t>(operands_.size() - mark)};
   module_.operands.insert(module_.operands.end(), operands_.begin() + static_cast<ptrdiff_t>(mark),
@@ -260,7 +261,7 @@ ast::Range TreeBuilder::TakeFrom(size_t mark) {
   return range;
 }
 
-void TreeBuilder::EndList(OperandKind kind) {
+void OperandBuilder::EndList(OperandKind kind) {
   Operand list;
   list.kind = kind;
   list.children = TakeFrom(lists_.back());
@@ -268,11 +269,11 @@ void TreeBuilder::EndList(OperandKind kind) {
   operands_.push_back(list);
 }
 
-void TreeBuilder::EndVector() { EndList(OperandKind::kVector); }
+void OperandBuilder::EndVector() { EndList(OperandKind::kVector); }
 
 // A list of arguments in call; elsewhere parentheses within a constant expression.
-void TreeBuilder::EndParentheses() {
-  if (is_call_ && lists_.size() == 1) return EndList(OperandKind::kArguments);
+void OperandBuilder::EndParentheses() {
+  if (state_.is_call && lists_.size() == 1) return EndList(OperandKind::kArguments);
   const size_t count = operands_.size() - lists_.back();
   if (count == 1) {
     lists_.pop_back();
@@ -282,7 +283,7 @@ void TreeBuilder::EndParentheses() {
   EndList(OperandKind::kArguments);
 }
 
-void TreeBuilder::EndBracket() {
+void OperandBuilder::EndBracket() {
   Operand& only = operands_.back();
   const bool is_plain = only.kind == OperandKind::kIdentifier || only.kind == OperandKind::kInteger;
   if (operands_.size() - lists_.back() != 1 || !is_plain) return EndList(OperandKind::kBracket);
@@ -294,13 +295,13 @@ void TreeBuilder::EndBracket() {
   only.kind = OperandKind::kAddress;
 }
 
-void TreeBuilder::AddressSuffix() {
+void OperandBuilder::AddressSuffix() {
   if (LastText() != ".unified") Report(fmt::format("unknown suffix '{}'", LastText()), ".unified");
   operands_.back().flags |= Operand::kUnified;
 }
 
 // addr_mode_0 = wrap
-void TreeBuilder::Field() {
+void OperandBuilder::Field() {
   const Operand value = operands_.back();
   operands_.pop_back();
   Operand& field = operands_.back();

@@ -1,3 +1,5 @@
+#include "ptx-parser/parse/variable_builder.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "ptx-parser/parse/constants.h"
 #include "ptx-parser/parse/token_table.h"
-#include "ptx-parser/parse/tree_builder.h"
 
 namespace ptx2cpu::ptx {
 namespace {
@@ -30,16 +31,16 @@ constexpr TokenRow<ast::Space> kSpaces[] = {
 
 }  // namespace
 
-void TreeBuilder::BeginDeclaration() {
+void VariableBuilder::BeginDeclaration() {
   shared_ = ast::Variable{};
-  shared_.linkage = linkage_;
-  linkage_ = ast::Linkage::kNone;
+  shared_.linkage = state_.linkage;
+  state_.linkage = ast::Linkage::kNone;
   has_space_ = false;
-  is_declaring_ = true;
+  state_.is_declaring = true;
 }
-void TreeBuilder::BeginParameter() { BeginDeclaration(); }
+void VariableBuilder::BeginParameter() { BeginDeclaration(); }
 
-void TreeBuilder::Space() {
+void VariableBuilder::Space() {
   const ast::Space space = ValueOf(Last().kind, kSpaces);
   if (shared_.is_pointer) {
     shared_.pointer_space = space;
@@ -51,13 +52,13 @@ void TreeBuilder::Space() {
   }
 }
 
-void TreeBuilder::ConstBank() {
+void VariableBuilder::ConstBank() {
   const uint32_t bank = LastNumber();
   if (bank > 10) return Report("constant banks are 0 to 10");
   shared_.bank = static_cast<uint8_t>(bank);
 }
 
-void TreeBuilder::TypeOrVector() {
+void VariableBuilder::TypeOrVector() {
   const std::string_view word = LastText().substr(1);
   if (word == "v2" || word == "v4" || word == "v8") {
     shared_.vector = static_cast<uint8_t>(word[1] - '0');
@@ -71,43 +72,42 @@ void TreeBuilder::TypeOrVector() {
   }
 }
 
-void TreeBuilder::Align() {
+void VariableBuilder::Align() {
   const uint32_t align = LastNumber();
   if (!std::has_single_bit(align)) return Report("an alignment must be a power of two");
   (shared_.is_pointer ? shared_.pointer_align : shared_.align) = align;
 }
 
-void TreeBuilder::Pointer() { shared_.is_pointer = true; }
+void VariableBuilder::Pointer() { shared_.is_pointer = true; }
 
-void TreeBuilder::Attribute() {
+void VariableBuilder::Attribute() {
   const std::string_view word = LastText();
-  if (word == ".managed" && is_declaring_) {
+  if (word == ".managed" && state_.is_declaring) {
     shared_.managed = true;
   } else if (word == ".unified") {
-    (is_declaring_ ? shared_.unified : function().unified) = true;
+    (state_.is_declaring ? shared_.unified : function().unified) = true;
   } else {
     Report(fmt::format("unknown attribute '{}'", word), ".managed (variables only) or .unified(n, n)");
   }
 }
 
-void TreeBuilder::BeginDeclarator() {
+void VariableBuilder::BeginDeclarator() {
   variable_ = shared_;
   variable_.name = LastName();
   variable_.position = LastPosition();
   variable_.dimensions.first = static_cast<uint32_t>(module_.dimensions.size());
-  name_token_ = static_cast<uint32_t>(cursor_ - 1);
+  state_.name_token = static_cast<uint32_t>(cursor_ - 1);
 }
 
-void TreeBuilder::NameCount() {
+void VariableBuilder::NameCount() {
   const uint32_t count = LastNumber();
   const uint32_t limit = variable_.space == ast::Space::kReg ? kMaxRegisters : kMaxNamedCopies;
   if (count == 0 || count > limit) return Report(fmt::format("the number of names must be 1 to {}", limit));
   variable_.parameterised = count;
 }
 
-void TreeBuilder::DimensionSize() {
-  const ast::Operand size = operands_.back();
-  operands_.pop_back();
+void VariableBuilder::DimensionSize() {
+  const ast::Operand size = operands_.Pop();
   if (size.kind != ast::OperandKind::kInteger || size.integer < 0) {
     return Report("an array size must be a constant that is not negative");
   }
@@ -115,31 +115,30 @@ void TreeBuilder::DimensionSize() {
   ++variable_.dimensions.count;
 }
 
-void TreeBuilder::DimensionUnsized() {
+void VariableBuilder::DimensionUnsized() {
   if (variable_.dimensions.count > 0) return Report("only the first dimension may have no size");
   module_.dimensions.push_back(0);
   ++variable_.dimensions.count;
 }
 
-void TreeBuilder::Initializer() {
+void VariableBuilder::Initializer() {
   variable_.initializer = static_cast<uint32_t>(module_.operands.size());
-  module_.operands.push_back(operands_.back());
-  operands_.pop_back();
-  const bool lasts = place_ == Place::kModule || place_ == Place::kBody;
+  module_.operands.push_back(operands_.Pop());
+  const bool lasts = state_.place == Place::kModule || state_.place == Place::kBody;
   if (!lasts || (variable_.space != ast::Space::kGlobal && variable_.space != ast::Space::kConst)) {
-    Report(tokens_[name_token_], "only .global and .const variables can have initial values");
+    Report(tokens_[state_.name_token], "only .global and .const variables can have initial values");
   }
 }
 
-void TreeBuilder::CheckDeclarator() {
-  const Token& at = tokens_[name_token_];
+void VariableBuilder::CheckDeclarator() {
+  const Token& at = tokens_[state_.name_token];
   if (!has_space_)
     Report(at, fmt::format("'{}' has no state space", variable_.name), "as in .reg or .global");
   if (variable_.type.empty()) Report(at, fmt::format("'{}' has no type", variable_.name), "as in .b32");
   if (variable_.space == ast::Space::kSreg) Report(at, "special registers cannot be declared");
   const bool is_register = variable_.space == ast::Space::kReg;
   const bool is_private = is_register || variable_.space == ast::Space::kLocal;
-  if (is_private && place_ == Place::kModule && !IsBefore(3, 0)) {
+  if (is_private && state_.place == Place::kModule && !IsBefore(3, 0)) {
     Report(at, "module-scope registers and .local variables are legal before PTX 3.0 only",
            "declare them in functions");
   }
@@ -151,7 +150,7 @@ void TreeBuilder::CheckDeclarator() {
   if (variable_.parameterised != 0) Report(at, "an array cannot be declared with a number of names");
 }
 
-void TreeBuilder::EndDeclarator() {
+void VariableBuilder::EndDeclarator() {
   CheckDeclarator();
   if (variable_.space == ast::Space::kReg || variable_.parameterised == 0) return PushVariable(variable_);
   ast::Variable copy = variable_;
@@ -162,33 +161,34 @@ void TreeBuilder::EndDeclarator() {
   }
 }
 
-void TreeBuilder::PushVariable(const ast::Variable& variable) {
-  if (place_ == Place::kBody && function().is_entry && variable.space == ast::Space::kParam &&
+void VariableBuilder::PushVariable(const ast::Variable& variable) {
+  if (state_.place == Place::kBody && function().is_entry && variable.space == ast::Space::kParam &&
       IsBefore(1, 4)) {
     if (!function().parameters.empty())
-      Report(tokens_[name_token_],
+      Report(tokens_[state_.name_token],
              "a kernel with a parameter list cannot declare more parameters in its body");
-    body_parameters_.push_back(variable);
-    body_parameters_.back().function = static_cast<uint32_t>(module_.functions.size() - 1);
+    state_.body_parameters.push_back(variable);
+    state_.body_parameters.back().function = static_cast<uint32_t>(module_.functions.size() - 1);
     return;
   }
   const uint32_t index = static_cast<uint32_t>(module_.variables.size());
   module_.variables.push_back(variable);
   ast::Variable& pushed = module_.variables.back();
-  if (place_ == Place::kModule) {
+  if (state_.place == Place::kModule) {
     module_.globals.push_back(index);
     return;
   }
   pushed.function = static_cast<uint32_t>(module_.functions.size() - 1);
-  if (place_ == Place::kBody) Add(ast::StatementKind::kDeclaration, index);
-  if (place_ != Place::kPrototype && pushed.space == ast::Space::kReg) DeclareRegisters(index);
+  if (state_.place == Place::kBody) Add(ast::StatementKind::kDeclaration, index);
+  if (state_.place != Place::kPrototype && pushed.space == ast::Space::kReg) DeclareRegisters(index);
 }
 
-void TreeBuilder::DeclareRegisters(uint32_t variable) {
+void VariableBuilder::DeclareRegisters(uint32_t variable) {
   ast::Function& f = function();
   const uint32_t count = ast::RegisterCount(module_.variables[variable]);
   if (count > kMaxRegisters - f.register_count) {
-    return Report(tokens_[name_token_], fmt::format("a function has at most {} registers", kMaxRegisters));
+    return Report(tokens_[state_.name_token],
+                  fmt::format("a function has at most {} registers", kMaxRegisters));
   }
   module_.variables[variable].first_register = f.register_count;
   f.register_ranges.push_back({f.register_count, count, variable});
