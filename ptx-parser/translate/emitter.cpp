@@ -1,4 +1,4 @@
-// Errors, constants, registers; writing to operands. See read_operand.cpp, operand_address.cpp.
+// Registers and local variables; writing to operands. See read_operand.cpp, operand_address.cpp.
 #include "ptx-parser/translate/emitter.h"
 
 #include "ptx-parser/translate/parameters.h"
@@ -12,12 +12,7 @@ using ir::Type;
 using ir::ValueId;
 
 Emitter::Emitter(ModuleContext& context_in, const ast::Function& source_in, ir::Function& function)
-    : b{function, {}, {}},
-      context(context_in),
-      ast(context_in.ast),
-      source(source_in),
-      f(function),
-      ssa(function) {}
+    : SsaBuilder(context_in.ast, source_in, function), context(context_in) {}
 
 Emitter::~Emitter() = default;
 
@@ -26,70 +21,11 @@ void Emitter::DeclareRegisters(const std::vector<Type>& types) {
   carry_ = ssa.Declare(Type::kI1);
 }
 
-const ast::Operand& Emitter::Operand(size_t operand) const {
-  CHECK(Present(operand), "the row reads an operand that does not exist");
-  return ast.Operands(*instruction)[match.slots[operand]];
-}
-
-void Emitter::Fail(ErrorCode code, std::string message, std::string hint) {
-  if (error) return;
-  ast::Position at = instruction ? instruction->position : source.position;
-  error = ast::ErrorAt(ast, at, code, std::move(message), std::move(hint));
-}
-
-Status Emitter::Unsupported(const std::string& what) {
-  Fail(ErrorCode::kUnsupported, what + " is not translated");
-  return {};
-}
-
 ir::ValueId Emitter::MayContract(ir::ValueId value) {
   if (!Has("rn") && !Has("rz") && !Has("rm") && !Has("rp"))
     unrounded.push_back({f.at_value(value).def, statement_block});
   return value;
 }
-
-void Emitter::SetBlock(ir::BlockId block) {
-  b.block = block;
-  constants_.clear();
-}
-
-void Emitter::AddEdges(ir::InstId terminator) {
-  for (uint32_t e = 0; e < f.at_inst(terminator).edges.size(); ++e) {
-    ssa.AddEdge(terminator, e, f.at_inst(terminator).edges[e].to);
-  }
-}
-
-ValueId Emitter::Const(Type type, uint64_t bits) {
-  if (ir::Bits(type) < 64) bits &= (uint64_t{1} << ir::Bits(type)) - 1;
-  uint64_t key = bits * 16 + static_cast<uint64_t>(type);
-  bool exact = bits >> 60 == 0;  // others would share keys
-  if (exact) {
-    if (auto it = constants_.find(key); it != constants_.end()) return it->second;
-  }
-  ValueId value = b.Const(type, bits);
-  if (exact) constants_.emplace(key, value);
-  return value;
-}
-
-ValueId Emitter::Offset(ValueId address, int64_t offset) {
-  if (offset == 0) return address;
-  return b.Binary(Opcode::kAdd, Type::kI64, address, Const(Type::kI64, static_cast<uint64_t>(offset)));
-}
-
-// -- variables --
-
-ValueId Emitter::ReadVariable(Ssa::Variable variable) { return ssa.Read(variable, b.block); }
-
-void Emitter::WriteVariable(Ssa::Variable variable, ValueId value) {
-  if (delaying) {
-    delayed.push_back({variable, value});
-  } else {
-    ssa.Write(variable, b.block, value);
-  }
-}
-
-ValueId Emitter::ReadCarry() { return ReadVariable(carry_); }
-void Emitter::WriteCarry(ValueId carry) { WriteVariable(carry_, carry); }
 
 uint32_t Emitter::LocalIndex(uint32_t variable) {
   auto [it, fresh] = locals_.emplace(variable, static_cast<uint32_t>(f.locals.size()));

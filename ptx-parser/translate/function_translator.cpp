@@ -173,7 +173,7 @@ class FunctionTranslator {
       e_.ssa.Seal(heads_[0]);
       e_.b.at = f_.at;
       e_.params->EmitEntry(e_);
-      if (UsesStack(matches_)) e_.BeginStack();
+      if (UsesStack(matches_)) e_.stack.Begin();
       if (!source_.is_entry) LoadModuleRegisters(e_);
     }
     e_.statement_block = number;

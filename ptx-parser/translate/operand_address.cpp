@@ -79,8 +79,6 @@ ValueId Emitter::AddressRegister(const ast::Operand& operand) {
   return b.Convert(Opcode::kSext, Type::kI64, value);
 }
 
-bool Emitter::AccessesParameters() const { return Has("param") || Has("param::func") || Has("param::entry"); }
-
 // Shared memory of the cluster is accessed by real addresses, but a named variable is the block's own.
 Place Emitter::Address(size_t operand, ir::Space space) {
   const ast::Operand& o = Operand(operand);

@@ -167,12 +167,6 @@ std::vector<ValueId> Emitter::ReadVector(size_t operand, Type type) {
   return values;
 }
 
-std::optional<int64_t> Emitter::Immediate(size_t operand) const {
-  const ast::Operand& o = Operand(operand);
-  if (o.kind != OperandKind::kInteger) return std::nullopt;
-  return o.integer;
-}
-
 Type Emitter::StoredType(const ast::Operand& operand, int bits) const {
   if (operand.symbol_kind == SymbolKind::kRegister) {
     Type type = ssa.TypeOf(operand.symbol);

@@ -1,5 +1,5 @@
-// 9.7.17: the stack of a function. It is a local variable of kStackBytes; the stack pointer, which goes down,
-// is an address in the local window.
+#include "ptx-parser/translate/stack.h"
+
 #include <algorithm>
 
 #include "ptx-parser/translate/rows.h"
@@ -26,17 +26,18 @@ bool UsesStack(std::span<const Match> matches) {
   });
 }
 
-void Emitter::BeginStack() {
+void Stack::Begin() {
+  ir::Function& f = b_.f;
   ir::LocalVariable local{"stack", kStackBytes, kStackAlign, 0};
   local.offset = (f.local_bytes + kStackAlign - 1) / kStackAlign * kStackAlign;
   f.local_bytes = local.offset + kStackBytes;
-  stack_local_ = static_cast<uint32_t>(f.locals.size());
+  local_ = static_cast<uint32_t>(f.locals.size());
   f.locals.push_back(std::move(local));
-  stack_pointer_ = ssa.Declare(Type::kI64);
-  ssa.Write(stack_pointer_, b.block, Offset(StackBase(), kStackBytes));
+  pointer_ = b_.ssa.Declare(Type::kI64);
+  b_.ssa.Write(pointer_, b_.b.block, b_.Offset(Base(), kStackBytes));
 }
 
-ValueId Emitter::StackBase() { return b.Symbol(ir::Space::kLocal, stack_local_); }
+ValueId Stack::Base() { return b_.b.Symbol(ir::Space::kLocal, local_); }
 
 namespace rows {
 
@@ -50,12 +51,12 @@ ValueId ReadAddress(Emitter& e, size_t operand) {
 }
 }  // namespace
 
-void stacksave(Emitter& e) { e.Write(0, InTypeOf(e, e.ReadStackPointer())); }
+void stacksave(Emitter& e) { e.Write(0, InTypeOf(e, e.stack.ReadPointer())); }
 
 void stackrestore(Emitter& e) {
   if (e.Operand(0).symbol_kind != ast::SymbolKind::kRegister)
     return e.Fail(ErrorCode::kSyntax, "stackrestore takes the register that stacksave has written");
-  e.WriteStackPointer(ReadAddress(e, 0));
+  e.stack.WritePointer(ReadAddress(e, 0));
 }
 
 // An address relative to the window is aligned if both its base and the distance are.
@@ -68,7 +69,7 @@ void alloca_bytes(Emitter& e) {
     static_cast<void>(e.Unsupported("alloca with this alignment"));
     return;
   }
-  const ValueId pointer = e.ReadStackPointer(), base = e.StackBase(), size = ReadAddress(e, 1);
+  const ValueId pointer = e.stack.ReadPointer(), base = e.stack.Base(), size = ReadAddress(e, 1);
   const ValueId mask = e.Const(Type::kI64, ~static_cast<uint64_t>(align - 1));
   const ValueId below =
       e.b.Binary(Opcode::kAnd, Type::kI64, e.b.Binary(Opcode::kSub, Type::kI64, pointer, size), mask);
@@ -76,7 +77,7 @@ void alloca_bytes(Emitter& e) {
   const ValueId fits = e.b.Binary(Opcode::kAnd, Type::kI1, e.b.Icmp(ir::Compare::kUle, size, room),
                                   e.b.Icmp(ir::Compare::kUle, base, below));
   const ValueId result = e.b.Select(fits, below, e.Const(Type::kI64, kNoStack));
-  e.WriteStackPointer(e.b.Select(fits, below, pointer));
+  e.stack.WritePointer(e.b.Select(fits, below, pointer));
   e.Write(0, InTypeOf(e, result));
 }
 
