@@ -31,22 +31,22 @@ void Executor::MakeReady(Stream& stream) {
   const int level = LevelOf(stream);
   {
     std::lock_guard lock(ready_lock_);
-    stream.ready_next_ = nullptr;
-    stream.ready_previous_ = last_[level];
-    (last_[level] != nullptr ? last_[level]->ready_next_ : first_[level]) = &stream;
+    stream.ready_.next = nullptr;
+    stream.ready_.previous = last_[level];
+    (last_[level] != nullptr ? last_[level]->ready_.next : first_[level]) = &stream;
     last_[level] = &stream;
-    stream.ready_linked_ = true;
+    stream.ready_.linked = true;
     ready_count_.fetch_add(1);
   }
   pool_.Notify();
 }
 
 void Executor::Unlink(Stream& stream, int level) {
-  (stream.ready_previous_ != nullptr ? stream.ready_previous_->ready_next_ : first_[level]) =
-      stream.ready_next_;
-  (stream.ready_next_ != nullptr ? stream.ready_next_->ready_previous_ : last_[level]) =
-      stream.ready_previous_;
-  stream.ready_linked_ = false;
+  (stream.ready_.previous != nullptr ? stream.ready_.previous->ready_.next : first_[level]) =
+      stream.ready_.next;
+  (stream.ready_.next != nullptr ? stream.ready_.next->ready_.previous : last_[level]) =
+      stream.ready_.previous;
+  stream.ready_.linked = false;
   stream.state_.store(Stream::State::kRunning, std::memory_order_relaxed);
   ready_count_.fetch_sub(1);
 }
@@ -65,7 +65,7 @@ Stream* Executor::TakeReady() {
 
 bool Executor::TryClaim(Stream& stream) {
   std::lock_guard lock(ready_lock_);
-  if (!stream.ready_linked_) return false;
+  if (!stream.ready_.linked) return false;
   Unlink(stream, LevelOf(stream));
   return true;
 }
@@ -110,7 +110,7 @@ void Executor::HostMain() {
     const uint64_t begin = timeline::Wanted() ? timeline::Now() : 0;
     call.work.function(call.work.data);
     if (begin != 0) timeline::AddWork(call.stream->id(), "host function", begin, timeline::Now());
-    call.stream->external_done_ = true;
+    call.stream->front_.EndWait();
     call.stream->Unblock();
   }
 }
@@ -129,14 +129,14 @@ void Executor::PollAll() {
   {
     std::lock_guard lock(poll_lock_);
     std::erase_if(polling_, [&](Stream* stream) {
-      if (!stream->errors().failed() && !stream->FrontPoll().ready()) return false;
+      if (!stream->errors().failed() && !stream->front_.poll().ready()) return false;
       ready.push_back(stream);
       return true;
     });
     poll_count_.fetch_sub(static_cast<uint32_t>(ready.size()));
   }
   for (Stream* stream : ready) {
-    stream->external_done_ = true;
+    stream->front_.EndWait();
     stream->Unblock();
   }
 }

@@ -33,6 +33,7 @@ class Executor final : public WorkSource {
   ThreadPool& pool() { return pool_; }
 
  private:
+  friend class FrontOperation;
   friend class Stream;
   static constexpr int kLevels = 6;  // priorities 0 (least) to -5
 

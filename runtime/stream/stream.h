@@ -11,7 +11,10 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/stream/completion.h"
 #include "runtime/stream/error_state.h"
+#include "runtime/stream/front_operation.h"
+#include "runtime/stream/operation_list.h"
 #include "runtime/stream/work.h"
 #include "runtime/worker/spin_lock.h"
 
@@ -41,7 +44,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
  public:
   // Made by StreamGroup::NewStream. A stream without remaining owners still does what was queued.
   Stream(StreamGroup& group, StreamKind kind, int priority);
-  ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -52,7 +54,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void WaitFor(const Ticket& ticket);
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
-  uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
+  uint64_t completed() const { return completion_.number(); }
   bool Idle() const { return completed() >= submitted(); }
   // Everything queued so far.
   Ticket Last() { return At(submitted()); }
@@ -67,25 +69,27 @@ class Stream : public std::enable_shared_from_this<Stream> {
   ErrorState& errors() const { return *errors_; }
 
  private:
+  friend class Completion;
   friend class Executor;
+  friend class FrontOperation;
   friend class Gate;
   friend class StreamGroup;
 
-  struct Operation {
-    Work work;
-    Operation* next = nullptr;
-  };
-  // Somebody who waits for a number: another stream or a sleeping thread.
-  struct Waiter {
-    uint64_t number = 0;
-    std::shared_ptr<Stream> stream;
-    std::atomic<uint32_t>* sleeper = nullptr;
-    bool operator<(const Waiter& other) const {
-      return number > other.number;
-    }  // least number on top of a heap
-  };
   enum class State : uint8_t { kIdle, kReady, kRunning, kBlocked };
-  enum class Outcome : uint8_t { kDone, kBlocked };
+  // By the ticket `on`; at a gate, by the launch `by` that opens it.
+  struct Blocked {
+    Ticket on, by;
+  };
+  // What the group and the executor keep about it.
+  struct Listed {
+    std::atomic<bool> busy{false}, blocking{false};  // in the group's lists
+    std::atomic<uint64_t> legacy_waited{0};          // number of the legacy stream last waited for
+  };
+  struct ReadyLink {
+    Stream* next = nullptr;
+    Stream* previous = nullptr;
+    bool linked = false;
+  };
 
   uint64_t Append(Work work);
   void KeepBounded();
@@ -94,68 +98,28 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // returns.
   void Run(RunContext& context, uint64_t number);
   bool TakeQueued();
-  static void Drop(Operation* list);
-  // `depth`: sequences, conditions and branches around the work. After kBlocked the stream may run
-  // elsewhere.
-  Outcome Perform(RunContext& context, const Work& work, size_t depth);
-  struct Performance;
-  Outcome PerformUnseen(RunContext& context, const Work& work, size_t depth);
-  Outcome PerformSteps(RunContext& context, const Steps& steps, size_t depth);
-  Outcome PerformConditional(RunContext& context, const ConditionalWork& conditional, size_t depth);
-  Outcome PerformBranches(RunContext& context, const Branches& branches, size_t depth);
-  void StartBranches(const Branches& branches, size_t depth);
-  bool LetOthersRun();
-  Outcome AwaitTicket(const WaitWork& wait);
-  Outcome AwaitHost(const HostWork& host);
-  Outcome AwaitPoll(const PollWork& poll);
-  Outcome AwaitGate(const GateWork& work);
-  const PollWork& FrontPoll() const { return *front_poll_; }
   void Complete();
   void Unblock();
 
-  bool AddWaiter(Waiter waiter);
-  void Notify();
-  void Sleep(uint64_t number);
   void HelpUntil(RunContext& context, uint64_t number, int depth);
-  Ticket BlockedOn();
-  Ticket HeldBy();
+  Blocked WhatBlocks();
 
   // Written by those who submit.
-  alignas(64)
-      SpinLock lock_;  // the queue, free operations, waiters, blocked_on_, state changes from and to kIdle
-  Operation* head_ = nullptr;
-  Operation* tail_ = nullptr;
-  Operation* free_ = nullptr;
-  size_t free_count_ = 0;
+  alignas(64) SpinLock lock_;  // the queue, free operations, blocked_, state changes from and to kIdle
+  OperationList queued_, free_;
   std::atomic<uint64_t> submitted_{0};
   std::atomic<State> state_{State::kIdle};
   std::shared_ptr<Stream> self_;  // while not idle
-  std::vector<Waiter> waiters_;   // heap
-  Ticket blocked_on_, held_by_;   // held_by_: the launch that opens the gate which is waited for
-  std::atomic<bool> listed_busy_{false}, listed_blocking_{false};  // in the group's lists
-  std::atomic<uint64_t> legacy_waited_{0};  // number of the legacy stream last waited for
+  Blocked blocked_;
+  Listed listed_;
 
   // Written by who runs the stream.
-  alignas(64) std::atomic<uint64_t> completed_{0};
-  std::atomic<uint64_t> notice_{~uint64_t{0}};  // least number in waiters_
-  Operation* batch_ = nullptr;                  // taken from the queue, in order
-  Operation* used_ = nullptr;                   // done, to be given back
-  Operation* used_tail_ = nullptr;
-  size_t used_count_ = 0;
-  // Where the operation at the front is, for each depth; 0 where it is not. Lanes are streams of this one's
-  // own that do branches, at most once at a time.
-  struct Frame {
-    size_t place = 0;
-    std::vector<std::shared_ptr<Stream>> lanes;
-  };
-  std::vector<Frame> frames_;
-  const PollWork* front_poll_ = nullptr;  // what the front waits for while it is polled
-  bool external_done_ = false;  // the host function at the front has returned, the poll returned true
+  alignas(64) Completion completion_;
+  OperationList batch_;  // taken from the queue, in order
+  OperationList used_;   // done, to be given back
+  FrontOperation front_{*this};
 
-  // The executor's ready list, under its lock.
-  Stream* ready_next_ = nullptr;
-  Stream* ready_previous_ = nullptr;
-  bool ready_linked_ = false;
+  ReadyLink ready_;  // the executor's ready list, under its lock
 
   StreamGroup* const group_;
   const std::shared_ptr<ErrorState> errors_;
@@ -170,7 +134,7 @@ class Gate {
   void Open();
 
  private:
-  friend class Stream;
+  friend class FrontOperation;
   SpinLock lock_;  // both
   bool open_ = false;
   std::vector<std::shared_ptr<Stream>> held_;

@@ -5,23 +5,20 @@
 
 namespace ptx2cpu::rt {
 
-namespace {
-
 // Drops idle streams when the list has doubled since the last time, so that each listing pays for at most one
 // look.
-void Prune(std::vector<std::shared_ptr<Stream>>& list, size_t& limit, std::atomic<bool> Stream::* listed) {
+void StreamGroup::Prune(std::vector<std::shared_ptr<Stream>>& list, size_t& limit,
+                        std::atomic<bool> Stream::Listed::* flag) {
   if (list.size() < limit) return;
   std::erase_if(list, [&](const std::shared_ptr<Stream>& stream) {
-    ((*stream).*listed)
-        .store(false);  // before the check, because a submitting thread checks it afterwards (List)
+    std::atomic<bool>& listed = stream->listed_.*flag;
+    listed.store(false);  // before the check, because a submitting thread checks it afterwards (List)
     if (stream->Idle()) return true;
-    ((*stream).*listed).store(true);
+    listed.store(true);
     return false;
   });
   limit = std::max<size_t>(64, 2 * list.size());
 }
-
-}  // namespace
 
 StreamGroup::StreamGroup() : errors_(std::make_shared<ErrorState>()) {
   legacy_ = NewStream(StreamKind::kLegacy);
@@ -39,10 +36,11 @@ void StreamGroup::Order(Stream& stream) {
   if (stream.kind() == StreamKind::kNonBlocking) return;
   if (stream.kind() == StreamKind::kBlocking) {
     const uint64_t number = legacy_->submitted();
-    if (legacy_->completed() >= number || stream.legacy_waited_.load(std::memory_order_relaxed) >= number)
+    if (legacy_->completed() >= number ||
+        stream.listed_.legacy_waited.load(std::memory_order_relaxed) >= number)
       return;
     stream.Append(WaitWork{legacy_, number});
-    stream.legacy_waited_.store(number, std::memory_order_relaxed);
+    stream.listed_.legacy_waited.store(number, std::memory_order_relaxed);
     return;
   }
   if (blocking_count_.load() == 0) return;
@@ -52,7 +50,7 @@ void StreamGroup::Order(Stream& stream) {
     streams.swap(blocking_);
     blocking_count_.store(0);
     prune_blocking_ = 64;
-    for (const auto& blocking : streams) blocking->listed_blocking_.store(false);
+    for (const auto& blocking : streams) blocking->listed_.blocking.store(false);
   }
   for (const auto& blocking : streams) {
     const uint64_t number = blocking->submitted();
@@ -64,17 +62,17 @@ void StreamGroup::Order(Stream& stream) {
 // sees the other.
 void StreamGroup::List(Stream& stream) {
   const bool blocking = stream.kind() == StreamKind::kBlocking;
-  const bool list_busy = !stream.listed_busy_.load(),
-             list_blocking = blocking && !stream.listed_blocking_.load();
+  const bool list_busy = !stream.listed_.busy.load(),
+             list_blocking = blocking && !stream.listed_.blocking.load();
   if (!list_busy && !list_blocking) return;
   std::lock_guard lock(lock_);
-  if (list_busy && !stream.listed_busy_.exchange(true)) {
+  if (list_busy && !stream.listed_.busy.exchange(true)) {
     busy_.push_back(stream.shared_from_this());
-    Prune(busy_, prune_busy_, &Stream::listed_busy_);
+    Prune(busy_, prune_busy_, &Stream::Listed::busy);
   }
-  if (list_blocking && !stream.listed_blocking_.exchange(true)) {
+  if (list_blocking && !stream.listed_.blocking.exchange(true)) {
     blocking_.push_back(stream.shared_from_this());
-    Prune(blocking_, prune_blocking_, &Stream::listed_blocking_);
+    Prune(blocking_, prune_blocking_, &Stream::Listed::blocking);
     blocking_count_.store(blocking_.size());
   }
 }
@@ -83,7 +81,7 @@ std::vector<Ticket> StreamGroup::Busy() {
   std::vector<Ticket> tickets;
   std::lock_guard lock(lock_);
   prune_busy_ = 0;
-  Prune(busy_, prune_busy_, &Stream::listed_busy_);
+  Prune(busy_, prune_busy_, &Stream::Listed::busy);
   tickets.reserve(busy_.size());
   for (const auto& stream : busy_) tickets.push_back(stream->Last());
   return tickets;

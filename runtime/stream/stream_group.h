@@ -35,6 +35,9 @@ class StreamGroup {
   // After an operation was queued.
   void List(Stream& stream);
   std::vector<Ticket> Busy();
+  // Drops idle streams from a list; the flag states that a stream is in it.
+  static void Prune(std::vector<std::shared_ptr<Stream>>& list, size_t& limit,
+                    std::atomic<bool> Stream::Listed::* flag);
 
   const std::shared_ptr<ErrorState> errors_;
   std::shared_ptr<Stream> legacy_;
