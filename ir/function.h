@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ir/opcode.h"
+#include "ir/position.h"
 #include "ir/result.h"
 
 namespace ptx2cpu::ir {
@@ -26,13 +27,6 @@ struct Id {
 using ValueId = Id<struct ValueTag>;
 using InstId = Id<struct InstTag>;
 using BlockId = Id<struct BlockTag>;
-
-// Where an instruction came from: the PTX text's line, and the source line of the last .loc before it.
-struct Position {
-  uint32_t ptx_line = 0;     // 1-based line in the PTX module, 0: made by a pass
-  uint32_t source_file = 0;  // .file index, 0: none
-  uint32_t source_line = 0;
-};
 
 // Attributes; a row of opcodes.def lists those it reads, the others stay zero.
 struct Attrs {

@@ -8,7 +8,6 @@ namespace ptx2cpu::ir {
 namespace {
 constexpr std::array<std::string_view, kTypeCount> kTypeNames = {"void", "i1",  "i8",   "i16", "i32", "i64",
                                                                  "i128", "f16", "bf16", "f32", "f64"};
-constexpr std::array<int, kTypeCount> kTypeBits = {0, 1, 8, 16, 32, 64, 128, 16, 16, 32, 64};
 
 constexpr auto kCompareRows = [] {
   using enum CompareInfo::Outcome;
@@ -60,8 +59,6 @@ bool ActsOn(AtomicOp op, Type type) {
 }
 
 bool Commutes(AtomicOp op) { return kAtomicRows[static_cast<size_t>(op)].order == AtomicOrder::kCommutes; }
-
-int Bits(Type type) { return kTypeBits[static_cast<size_t>(type)]; }
 
 Type IntegerOfBits(int bits) {
   switch (bits) {

@@ -16,8 +16,9 @@ namespace ptx2cpu::ir {
 enum class Type : uint8_t { kVoid, kI1, kI8, kI16, kI32, kI64, kI128, kF16, kBF16, kF32, kF64 };
 inline constexpr int kTypeCount = 11;
 
-int Bits(Type type);                                          // 1 for i1
-inline int Bytes(Type type) { return (Bits(type) + 7) / 8; }  // size in memory
+inline constexpr uint8_t kTypeBits[kTypeCount] = {0, 1, 8, 16, 32, 64, 128, 16, 16, 32, 64};
+inline int Bits(Type type) { return kTypeBits[static_cast<size_t>(type)]; }  // 1 for i1
+inline int Bytes(Type type) { return (Bits(type) + 7) / 8; }                 // size in memory
 inline bool IsFloat(Type type) { return type >= Type::kF16; }
 inline bool IsInteger(Type type) { return type >= Type::kI1 && type <= Type::kI128; }
 Type IntegerOfBits(int bits);      // 1, 8, 16, 32, 64, 128

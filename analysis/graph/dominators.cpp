@@ -1,12 +1,11 @@
 #include "analysis/graph/dominators.h"
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/dominator_tree.hpp>
+#include <utility>
+
+#include "analysis/graph/immediate_dominators.h"
 
 namespace ptx2cpu::analysis {
 namespace {
-
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
 
 void Number(DominatorTree& tree) {
   uint32_t clock = 0;
@@ -25,23 +24,18 @@ void Number(DominatorTree& tree) {
   }
 }
 
-DominatorTree Tree(const Graph& graph, uint32_t root) {
-  size_t count = boost::num_vertices(graph);
-  using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
-  std::vector<Vertex> dominator(count, boost::graph_traits<Graph>::null_vertex());
-  boost::lengauer_tarjan_dominator_tree(
-      graph, root,
-      boost::make_iterator_property_map(dominator.begin(), boost::get(boost::vertex_index, graph)));
+using Edges = std::vector<std::pair<uint32_t, uint32_t>>;
+
+DominatorTree Tree(const Cfg& g, const Edges& edges, uint32_t root) {
+  const auto count = static_cast<uint32_t>(g.size());
   DominatorTree tree;
   tree.root = root;
-  tree.parent.assign(count, kNoNode);
+  tree.parent = ImmediateDominators(count, edges, root);
   tree.children.resize(count);
   tree.enter.assign(count, kNoNode);
   tree.leave.assign(count, kNoNode);
-  for (size_t v = 0; v < count; ++v) {
-    if (v == root || dominator[v] == boost::graph_traits<Graph>::null_vertex()) continue;
-    tree.parent[v] = static_cast<uint32_t>(dominator[v]);
-    tree.children[dominator[v]].push_back(static_cast<uint32_t>(v));
+  for (uint32_t v = 0; v < count; ++v) {
+    if (tree.parent[v] != kNoNode) tree.children[tree.parent[v]].push_back(v);
   }
   Number(tree);
   return tree;
@@ -50,19 +44,19 @@ DominatorTree Tree(const Graph& graph, uint32_t root) {
 }  // namespace
 
 DominatorTree Dominators(const Cfg& g) {
-  Graph graph(g.size());
+  Edges edges;
   for (uint32_t from : g.order) {
-    for (uint32_t to : g.successors[from]) boost::add_edge(from, to, graph);
+    for (uint32_t to : g.successors[from]) edges.emplace_back(from, to);
   }
-  return Tree(graph, g.entry);
+  return Tree(g, edges, g.entry);
 }
 
 DominatorTree PostDominators(const Cfg& g) {
-  Graph graph(g.size());
+  Edges edges;
   for (uint32_t from : g.order) {
-    for (uint32_t to : g.successors[from]) boost::add_edge(to, from, graph);
+    for (uint32_t to : g.successors[from]) edges.emplace_back(to, from);
   }
-  return Tree(graph, g.exit);
+  return Tree(g, edges, g.exit);
 }
 
 }  // namespace ptx2cpu::analysis

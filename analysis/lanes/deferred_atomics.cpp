@@ -11,7 +11,7 @@ using ir::AtomicOp;
 using ir::MemoryOrder;
 using ir::Opcode;
 using ir::Space;
-using Role = DeferredAtomics::Role;
+using AtomicRole = DeferredAtomics::Role;
 
 namespace {
 
@@ -84,7 +84,7 @@ bool IsOfGrid(const ir::Function& f, ir::ValueId value, int depth) {
 // Instructions that a thread may execute after one of `from`.
 class After {
  public:
-  After(const ir::Function& f, const std::vector<Role>& roles) : f_(f), blocks_(f.blocks.size()) {
+  After(const ir::Function& f, const std::vector<AtomicRole>& roles) : f_(f), blocks_(f.blocks.size()) {
     ConnectEnds();
     std::vector<ir::BlockId> work;
     const auto reach = [&](ir::BlockId from) {
@@ -97,7 +97,7 @@ class After {
       }
     };
     for (size_t i = 0; i < f.insts.size(); ++i) {
-      if (roles[i] == Role::kDeferred) reach(f.insts[i].block);
+      if (roles[i] == AtomicRole::kDeferred) reach(f.insts[i].block);
     }
     while (!work.empty()) {
       const ir::BlockId block = work.back();
@@ -110,7 +110,7 @@ class After {
       if (block.removed) continue;
       for (ir::InstId inst : block.insts) {
         within_[inst.index] = after;
-        after |= roles[inst.index] == Role::kDeferred;
+        after |= roles[inst.index] == AtomicRole::kDeferred;
       }
     }
   }
@@ -134,13 +134,13 @@ class After {
 bool MayBeGlobal(Space space) { return space == Space::kGlobal || space == Space::kGeneric; }
 
 // Nothing: the function does what is not followed here.
-std::optional<Role> RoleOf(const ir::Inst& inst, bool private_shared) {
+std::optional<AtomicRole> RoleOf(const ir::Inst& inst, bool private_shared) {
   switch (ir::Info(inst.op).effect) {
     case ir::Effect::kPure:
     case ir::Effect::kTerminator:
     case ir::Effect::kBarrier:  // the host thread runs all of the block, and looks at each access
     case ir::Effect::kCollective:
-      return Role::kNone;
+      return AtomicRole::kNone;
     case ir::Effect::kOpaque:
       return std::nullopt;
     case ir::Effect::kReads:
@@ -149,30 +149,32 @@ std::optional<Role> RoleOf(const ir::Inst& inst, bool private_shared) {
       break;
   }
   if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) {
-    if (!MayBeGlobal(inst.attrs.space) || (inst.attrs.flags & ir::kNonCoherent) != 0) return Role::kNone;
-    return IsStrong(inst, private_shared) ? Role::kOrders : Role::kObserves;
+    if (!MayBeGlobal(inst.attrs.space) || (inst.attrs.flags & ir::kNonCoherent) != 0)
+      return AtomicRole::kNone;
+    return IsStrong(inst, private_shared) ? AtomicRole::kOrders : AtomicRole::kObserves;
   }
   if (inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas)
-    return MayBeGlobal(inst.attrs.space) ? Role::kOrders : Role::kNone;
-  if (inst.op == Opcode::kFence) return inst.attrs.scope == ir::Scope::kCta ? Role::kNone : Role::kOrders;
+    return MayBeGlobal(inst.attrs.space) ? AtomicRole::kOrders : AtomicRole::kNone;
+  if (inst.op == Opcode::kFence)
+    return inst.attrs.scope == ir::Scope::kCta ? AtomicRole::kNone : AtomicRole::kOrders;
   // Textures of memory that the kernel writes may show any of its states.
   const bool is_own = inst.op == Opcode::kTexture || inst.op == Opcode::kImageQuery ||
                       inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore ||
                       inst.op == Opcode::kLiveMask || inst.op == Opcode::kSetLiveMask ||
                       inst.op == Opcode::kCheckAccess;
-  return is_own ? std::optional(Role::kNone) : std::nullopt;
+  return is_own ? std::optional(AtomicRole::kNone) : std::nullopt;
 }
 
 // Accesses that observe an atomic of their own thread come after it. Strong accesses stay: a block may wait
 // for another one that the same worker ran before.
-void KeepThoseAfter(const ir::Function& f, std::vector<Role>& roles) {
+void KeepThoseAfter(const ir::Function& f, std::vector<AtomicRole>& roles) {
   const After after(f, roles);
   for (size_t i = 0; i < roles.size(); ++i) {
-    if (roles[i] == Role::kObserves && !after.Includes(i)) roles[i] = Role::kNone;
+    if (roles[i] == AtomicRole::kObserves && !after.Includes(i)) roles[i] = AtomicRole::kNone;
   }
 }
 
-void Defer(const ir::Function& f, DeferredAtomics& found, std::vector<Role> roles,
+void Defer(const ir::Function& f, DeferredAtomics& found, std::vector<AtomicRole> roles,
            const std::vector<bool>& used) {
   for (size_t i = 0; i < f.insts.size(); ++i) {
     const ir::Inst& inst = f.insts[i];
@@ -180,7 +182,7 @@ void Defer(const ir::Function& f, DeferredAtomics& found, std::vector<Role> role
     if (found.logged && !IsOfGrid(f, inst.operands[0], kDepth)) continue;
     const bool flush = (inst.attrs.flags & ir::kFtz) != 0;
     if (inst.attrs.atomic == found.operation && inst.type == found.type && flush == found.flush)
-      roles[i] = Role::kDeferred;
+      roles[i] = AtomicRole::kDeferred;
   }
   KeepThoseAfter(f, roles);
   found.roles = std::move(roles);
@@ -197,7 +199,7 @@ DeferredAtomics FindDeferredAtomics(const ir::Function& f) {
   const bool private_shared = HasPrivateShared(f);
   const std::vector<bool> used = UsedValues(f);
   DeferredAtomics found;
-  std::vector<Role> roles(f.insts.size(), Role::kNone);
+  std::vector<AtomicRole> roles(f.insts.size(), AtomicRole::kNone);
   const auto take = [&](const ir::Inst& inst, bool logged) {
     found.operation = inst.attrs.atomic, found.type = inst.type, found.logged = logged;
     found.flush = (inst.attrs.flags & ir::kFtz) != 0;
@@ -218,7 +220,7 @@ DeferredAtomics FindDeferredAtomics(const ir::Function& f) {
   if (found.operation == AtomicOp::kNone) return {};
   Defer(f, found, std::move(roles), used);
   // A log is worth it where nothing has to look at it.
-  if (found.logged && std::ranges::find(found.roles, Role::kObserves) != found.roles.end()) return {};
+  if (found.logged && std::ranges::find(found.roles, AtomicRole::kObserves) != found.roles.end()) return {};
   return found;
 }
 

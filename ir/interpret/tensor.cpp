@@ -14,7 +14,6 @@ namespace ptx2cpu::ir::interpret {
 
 namespace {
 
-using tensor::Element;
 using tensor::Mode;
 using tensor::Reduction;
 
@@ -23,7 +22,7 @@ struct ElementType {
   uint32_t bytes, shared_bytes, elements;
   Type type;
 };
-ElementType TypeOf(Element element) {
+ElementType TypeOf(tensor::Element element) {
   constexpr ElementType kTypes[] = {
       {1, 1, 1, Type::kI8},  {2, 2, 1, Type::kI16},  {4, 4, 1, Type::kI32},    {4, 4, 1, Type::kI32},
       {8, 8, 1, Type::kI64}, {8, 8, 1, Type::kI64},  {2, 2, 1, Type::kF16},    {4, 4, 1, Type::kF32},
@@ -34,16 +33,17 @@ ElementType TypeOf(Element element) {
 }
 
 // Integers of 32 and 64 bits have all reductions, floats those of arithmetic.
-bool Has(Reduction reduction, Element element) {
+bool Has(Reduction reduction, tensor::Element element) {
   if (reduction == Reduction::kNone) return true;
-  if (element >= Element::kU32 && element <= Element::kS64) return true;
-  const bool is_float = (element >= Element::kF16 && element <= Element::kF64) || element == Element::kBF16;
+  if (element >= tensor::Element::kU32 && element <= tensor::Element::kS64) return true;
+  const bool is_float = (element >= tensor::Element::kF16 && element <= tensor::Element::kF64) ||
+                        element == tensor::Element::kBF16;
   return is_float && reduction <= Reduction::kMax;
 }
 
-bool IsSignedType(Element e) { return e == Element::kS32 || e == Element::kS64; }
+bool IsSignedType(tensor::Element e) { return e == tensor::Element::kS32 || e == tensor::Element::kS64; }
 
-AtomicOp OperationOf(Reduction reduction, Element element, Type type) {
+AtomicOp OperationOf(Reduction reduction, tensor::Element element, Type type) {
   switch (reduction) {
     case Reduction::kNone:
       return AtomicOp::kNone;
@@ -181,7 +181,8 @@ class TensorCopy {
     }
     const std::byte* from = TRY(Locate(s_, Space::kGeneric, address, type_.bytes, 1, Access::kRead));
     std::memcpy(shared, from, type_.bytes);
-    if (map_.element == Element::kTF32 || map_.element == Element::kTF32Ftz) RoundToTf32(shared);
+    if (map_.element == tensor::Element::kTF32 || map_.element == tensor::Element::kTF32Ftz)
+      RoundToTf32(shared);
     return {};
   }
 
@@ -201,7 +202,7 @@ class TensorCopy {
 
   Status Store(uint64_t address, const std::byte* shared) {
     std::byte* to = TRY(Locate(s_, Space::kGeneric, address, type_.bytes, 1, Access::kReadWrite));
-    if (map_.element == Element::kB6x16) {  // of each byte six bits
+    if (map_.element == tensor::Element::kB6x16) {  // of each byte six bits
       Bits128 packed = 0;
       for (uint32_t n = 0; n < 16; ++n)
         packed |= static_cast<Bits128>(std::to_integer<uint32_t>(shared[n]) & 63) << 6 * n;
@@ -212,7 +213,7 @@ class TensorCopy {
       const AtomicOp op = OperationOf(form_.reduction, map_.element, type_.type);
       Put(to, type_.type,
           Combine(op, type_.type, Fetch(to, type_.type), Fetch(shared, type_.type),
-                  map_.element == Element::kF32Ftz ? uint32_t{kFtz} : 0));
+                  map_.element == tensor::Element::kF32Ftz ? uint32_t{kFtz} : 0));
     }
     return {};
   }

@@ -18,7 +18,6 @@
 namespace ptx2cpu::ir::interpret {
 
 namespace core = tensor_core;
-using core::Element;
 using core::Place;
 
 Status ExecuteTensorMemory(Step& s) {
@@ -92,8 +91,8 @@ class Product {
     return static_cast<uint32_t>(Fetch(
         TRY(windows_.At(from.block, s_.Operand64(core::kMemory) + core::OffsetOf(place), 4)), Type::kI32));
   }
-  Result<uint64_t> SharedElement(uint32_t block, core::Operand operand, bool transposed, Element element,
-                                 uint32_t line, uint32_t k) const {
+  Result<uint64_t> SharedElement(uint32_t block, core::Operand operand, bool transposed,
+                                 core::Element element, uint32_t line, uint32_t k) const {
     const uint32_t bits = p_.BitsOf(element);
     // Elements of 4 or 6 bits that count as bytes are packed in each 16 bytes.
     const uint32_t packed = bits == 8 ? core::FormatOf(element).bits : bits;
@@ -117,7 +116,7 @@ class Product {
     place.column = k * bits / 32;
     const uint32_t container = TRY(Word(s_.Operand32(core::kA), place)) >> k * bits % 32;
     // The containers of 4-bit elements have two bits below.
-    const uint32_t below = p_.a == Element::kE2M1 && bits == 8 ? 2 : 0;
+    const uint32_t below = p_.a == core::Element::kE2M1 && bits == 8 ? 2 : 0;
     const uint32_t kept = bits == 32 ? 32 : std::min<uint32_t>(bits, core::FormatOf(p_.a).bits);
     return container >> below & ((uint64_t{1} << kept) - 1);
   }
@@ -125,7 +124,7 @@ class Product {
     if (p_.form.blocks == 0) return Factor{.significand = 1};
     const uint32_t byte = first + k_of_whole / (p_.k / p_.form.blocks);
     const uint32_t bits = TRY(Word(s_.Operand32(operand), place)) >> 8 * byte & 255;
-    if (!p_.scales_are_powers) return Decode(Element::kE4M3, bits & 127, false);
+    if (!p_.scales_are_powers) return Decode(core::Element::kE4M3, bits & 127, false);
     if (bits == 255) return Factor{.kind = Factor::Kind::kNan, .significand = 1};
     return Factor{.exponent = static_cast<int>(bits) - 127, .significand = 1};
   }
@@ -141,9 +140,9 @@ class Product {
   }
   static Factor Scaled(const Factor& a, const Factor& scale) { return ProductOf(a, scale); }
 
-  static Factor Decode(Element element, uint64_t bits, bool negates) {
+  static Factor Decode(core::Element element, uint64_t bits, bool negates) {
     const core::ElementFormat& format = core::FormatOf(element);
-    if (element == Element::kTF32) bits >>= 13;
+    if (element == core::Element::kTF32) bits >>= 13;
     Factor n;
     n.mantissa_bits = format.mantissa_bits;
     n.negative = ((bits >> (format.bits - 1) & 1) != 0) != negates;
@@ -158,9 +157,9 @@ class Product {
     if (format.specials == core::Specials::kNan && fraction == ones) n.kind = Factor::Kind::kNan;
     return n;
   }
-  static int64_t IntegerOf(Element element, uint64_t bits) {
-    return element == Element::kS8 ? static_cast<int64_t>(static_cast<int8_t>(bits))
-                                   : static_cast<int64_t>(bits);
+  static int64_t IntegerOf(core::Element element, uint64_t bits) {
+    return element == core::Element::kS8 ? static_cast<int64_t>(static_cast<int8_t>(bits))
+                                         : static_cast<int64_t>(bits);
   }
 
   bool IsMasked(const Place& place) const {
@@ -185,19 +184,19 @@ class Product {
           mask.IsZero(column)
               ? 0
               : TRY(SharedElement(block_of_b, core::kB, p_.transposes_b, p_.b, line, columns[k]));
-      if (p_.d == Element::kS32) {
+      if (p_.d == core::Element::kS32) {
         sum += integers[k] * IntegerOf(p_.b, bits);
         continue;
       }
       const Factor scale = TRY(ScaleAt(core::kScaleB, p_.PlaceOfScaleB(row, column), p_.scale_b, WholeK(k)));
       terms.push_back(ProductOf(of_a[k], Scaled(Decode(p_.b, bits, p_.negates_b), scale)));
     }
-    if (p_.d == Element::kS32) {
+    if (p_.d == core::Element::kS32) {
       if (p_.saturates) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
       Put(at, Type::kI32, static_cast<uint32_t>(sum));
       return {};
     }
-    const bool is_half = p_.d == Element::kF16;
+    const bool is_half = p_.d == core::Element::kF16;
     Factor c = Decode(p_.d, is_half ? d & 0xffff : d, false);
     c.exponent -= static_cast<int>(p_.form.scales_d);
     terms.push_back(c);

@@ -29,7 +29,6 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-using analysis::Access;
 using analysis::MemoryEffect;
 using analysis::MemoryEffects;
 
@@ -65,7 +64,7 @@ class Finder {
       const uint32_t read = effects_.IndexOf(id);
       if (read == MemoryEffects::kNone) continue;
       const MemoryEffect& what = effects_.all()[read];
-      if (what.access != Access::kRead) break;
+      if (what.access != analysis::Access::kRead) break;
       // A number, or a variable and a number.
       const bool of_variable = what.object.kind == analysis::MemoryObject::Kind::kVariable;
       const bool at_one_place = what.in_window && what.address.terms.size() == (of_variable ? 1 : 0);
@@ -77,7 +76,7 @@ class Finder {
   bool IsOverwritten(uint32_t barrier, uint32_t read) const {
     return std::ranges::any_of(intervals_.effects_after(barrier), [&](uint32_t other) {
       const MemoryEffect& what = effects_.all()[other];
-      return what.access == Access::kWrite && what.reach == analysis::Reach::kShared &&
+      return what.access == analysis::Access::kWrite && what.reach == analysis::Reach::kShared &&
              effects_.Conflict(read, other);
     });
   }

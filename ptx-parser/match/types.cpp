@@ -27,35 +27,6 @@ PtxType FindType(std::string_view word) {
 
 bool IsFloat(PtxType type) { return IsFloatKind(Info(type).kind); }
 
-ir::Type ElementType(PtxType type) {
-  const TypeInfo& info = Info(type);
-  switch (info.kind) {
-    case TypeKind::kPredicate:
-      return ir::Type::kI1;
-    case TypeKind::kBrainFloat:
-      return ir::Type::kBF16;
-    case TypeKind::kFloat:
-      return info.element_bits == 16   ? ir::Type::kF16
-             : info.element_bits == 32 ? ir::Type::kF32
-                                       : ir::Type::kF64;
-    case TypeKind::kNarrow:
-      return WholeType(type);
-    case TypeKind::kNone:
-    case TypeKind::kBits:
-    case TypeKind::kUnsigned:
-    case TypeKind::kSigned:
-    case TypeKind::kOpaque:
-      break;
-  }
-  return ir::IntegerOfBits(info.element_bits);
-}
-
-ir::Type WholeType(PtxType type) {
-  const TypeInfo& info = Info(type);
-  if (info.elements == 1 && info.kind != TypeKind::kNarrow) return ElementType(type);
-  return ir::IntegerOfBits(info.bits() < 8 ? 8 : info.bits());
-}
-
 bool Fits(PtxType register_type, PtxType operand_type, Fit fit) {
   const TypeInfo& have = Info(register_type);
   const TypeInfo& want = Info(operand_type);

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ir/type.h"
+namespace ptx2cpu::ir {
+enum class Type : uint8_t;
+}
 
 namespace ptx2cpu::ptx {
 

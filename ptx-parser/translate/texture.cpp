@@ -137,7 +137,7 @@ void tld4(Emitter& e) {
 
 namespace {
 
-void Query(Emitter& e, std::span<const ast::Operand> operands, ValueId level) {
+void QueryImage(Emitter& e, std::span<const ast::Operand> operands, ValueId level) {
   const ast::Operand* handle = &operands[1];
   if (handle->kind == OperandKind::kBracket && e.ast.Children(*handle).size() == 1)
     handle = &e.ast.Children(*handle)[0];
@@ -154,13 +154,13 @@ void txq(Emitter& e) {
   std::span<const ast::Operand> operands = e.ast.Operands(*e.instruction);
   if (operands.size() != (e.Has("level") ? 3 : 2))
     return Wrong(e, "expected d, [a], and with .level a level");
-  Query(e, operands, e.Has("level") ? e.ReadOperand(operands[2], Type::kI32) : e.Const(Type::kI32, 0));
+  QueryImage(e, operands, e.Has("level") ? e.ReadOperand(operands[2], Type::kI32) : e.Const(Type::kI32, 0));
 }
 
 void suq(Emitter& e) {
   std::span<const ast::Operand> operands = e.ast.Operands(*e.instruction);
   if (operands.size() != 2) return Wrong(e, "expected d, [a]");
-  Query(e, operands, e.Const(Type::kI32, 0));
+  QueryImage(e, operands, e.Const(Type::kI32, 0));
 }
 
 // Handles of variables are of their kind; those of objects are of neither, as on a GPU.

@@ -10,11 +10,17 @@
 
 namespace {
 
+struct Grouped {
+  int group = 0;
+  std::string renamed;  // names, each after a space
+};
+
 // By source, in groups of at most so many.
-std::map<std::string, int> GroupsOf(int most, const std::map<std::string, std::string>& sources) {
+std::map<std::string, Grouped> GroupsOf(int most, bool rename,
+                                        const std::map<std::string, std::string>& sources) {
   const ptx2cpu::test::ScratchFolder folder;
-  std::string command =
-      "awk -v most=" + std::to_string(most) + " -f " PTX2CPU_SOURCE_DIR "/tools/cmake/unity_groups.awk";
+  std::string command = "awk -v most=" + std::to_string(most) + " -v rename=" + (rename ? "1" : "0") +
+                        " -f " PTX2CPU_SOURCE_DIR "/tools/cmake/unity_groups.awk";
   for (const auto& [name, text] : sources) {
     std::ofstream(folder / name) << text;
     command += " " + folder / name;
@@ -23,18 +29,19 @@ std::map<std::string, int> GroupsOf(int most, const std::map<std::string, std::s
   INFO(outcome.text);
   REQUIRE(outcome.code == 0);
   std::istringstream lines(outcome.text);
-  std::map<std::string, int> groups;
+  std::map<std::string, Grouped> groups;
   std::string path;
-  for (int group = 0; lines >> group >> path;) groups[path.substr(path.rfind('/') + 1)] = group;
+  for (Grouped one; lines >> one.group >> path; groups[path.substr(path.rfind('/') + 1)] = one)
+    std::getline(lines, one.renamed);
   REQUIRE(groups.size() == sources.size());
   return groups;
 }
 
 // The group of the second source, 1 where it is that of the first.
 int GroupOfSecond(const std::string& first, const std::string& second) {
-  const std::map<std::string, int> groups = GroupsOf(2, {{"first.cpp", first}, {"second.cpp", second}});
-  CHECK(groups.at("first.cpp") == 1);
-  return groups.at("second.cpp");
+  const auto groups = GroupsOf(2, false, {{"first.cpp", first}, {"second.cpp", second}});
+  CHECK(groups.at("first.cpp").group == 1);
+  return groups.at("second.cpp").group;
 }
 
 std::string Own(const std::string& text) {
@@ -63,12 +70,15 @@ TEST_CASE("sources without a name in common are compiled as one") {
 }
 
 TEST_CASE("sources that meet most others choose their group first") {
-  const std::map<std::string, int> groups =
-      GroupsOf(3, {{"a.cpp", Own("int A();")},
-                   {"b.cpp", Own("int B();")},
-                   {"c.cpp", Own("int C() { return A(); }\nint D() { return B(); }")},
-                   {"d.cpp", Own("int E();")}});
-  CHECK(groups == std::map<std::string, int>{{"c.cpp", 1}, {"d.cpp", 1}, {"a.cpp", 2}, {"b.cpp", 2}});
+  auto groups = GroupsOf(3, false,
+                         {{"a.cpp", Own("int A();")},
+                          {"b.cpp", Own("int B();")},
+                          {"c.cpp", Own("int C() { return A(); }\nint D() { return B(); }")},
+                          {"d.cpp", Own("int E();")}});
+  CHECK(groups["c.cpp"].group == 1);
+  CHECK(groups["d.cpp"].group == 1);
+  CHECK(groups["a.cpp"].group == 2);
+  CHECK(groups["b.cpp"].group == 2);
 }
 
 TEST_CASE("sources that declare a name of another are compiled apart") {
@@ -80,4 +90,24 @@ TEST_CASE("sources that declare a name of another are compiled apart") {
   CHECK(GroupOfSecond("#define ROW 1\n", "#define ROW 2\n") == 2);
   CHECK(GroupOfSecond("using llvm::Value;\n", "using Value = ir::Value;\n") == 2);
   CHECK(GroupOfSecond("using namespace llvm;\n", "int a;\n") == 2);
+}
+
+TEST_CASE("names that meet others get another one, unless a source has them in another scope too") {
+  const auto grouped = [](const std::string& first, const std::string& second) {
+    return GroupsOf(2, true, {{"first.cpp", first}, {"second.cpp", second}});
+  };
+  const std::string calls = Own("int Two() { return One(); }");
+  auto groups = grouped(Own("int One() { return 1; }"), calls);
+  CHECK(groups["second.cpp"].group == 1);
+  CHECK(groups["first.cpp"].renamed == " One");
+  CHECK(groups["second.cpp"].renamed.empty());
+  for (const char* other : {"x.One()", "x->One()", "A::One()"}) {
+    INFO(other);
+    CHECK(grouped(Own("int One() { return " + std::string(other) + "; }"), calls)["second.cpp"].group == 2);
+  }
+  // Other sources may call it.
+  CHECK(grouped(Own("int One(int x);") + "int One() {\n  return One(1);\n}\n", calls)["second.cpp"].group ==
+        2);
+  CHECK(grouped("#define ROW 1\n", "#define ROW 2\n")["second.cpp"].group == 2);
+  CHECK(grouped("using Value = llvm::Value;\n", "using Value = ir::Value;\n")["second.cpp"].group == 2);
 }

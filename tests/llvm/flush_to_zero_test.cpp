@@ -8,6 +8,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -137,11 +138,12 @@ TEST_CASE("kernels that flush to zero give the interpreter's bits", "[flush]") {
       "cvt.rni.ftz.f32.f32 %x, %x;",
   };
   std::mt19937 random(5);
+  test::Sample some(5);
   for (uint32_t seed = 0; seed < 40; ++seed) {
     std::string body;
     for (uint32_t n = 0; n < 1 + seed % 8; ++n)
       body += "  " + std::string(kSteps[random() % std::size(kSteps)]) + "\n";
-    CheckSame(body, seed);
+    if (!some.Skips()) CheckSame(body, seed);
   }
 }
 
@@ -192,6 +194,7 @@ TEST_CASE("kernels flush to zero if all subnormal results are flushed", "[flush]
 // LLVM computes with constants as if nothing was flushed.
 TEST_CASE("results of constants are flushed too", "[flush]") {
   if (!HasFlush()) return;
+  test::Sample some(3);
   for (const char* result :
        {"div.approx.ftz.f32 %x, 0f00C00000, 0f40800000;", "div.rn.ftz.f32 %x, 0f00C00000, 0f40800000;",
         "mul.ftz.f32 %x, 0f00C00000, 0f3E800000;", "mul.rn.ftz.f32 %x, 0f00800000, 0f3F7FFFFF;",
@@ -199,8 +202,9 @@ TEST_CASE("results of constants are flushed too", "[flush]") {
         "fma.rn.ftz.f32 %x, 0f00800000, 0f3F7FFFFF, 0f80000000;", "sub.ftz.f32 %x, 0f00C00000, 0f00800000;",
         "rcp.rn.ftz.f32 %x, 0f7F000001;"}) {
     INFO(result);
-    CheckSame("  mul.ftz.f32 %y, %x, %y;\n  " + std::string(result) + "\n  min.f32 %x, %x, %y;\n", 3);
-    CheckSame("  mul.ftz.f32 %y, %x, %y;\n  " + std::string(result) + "\n", 3);
+    for (const char* after : {"  min.f32 %x, %x, %y;\n", ""}) {
+      if (!some.Skips()) CheckSame("  mul.ftz.f32 %y, %x, %y;\n  " + std::string(result) + "\n" + after, 3);
+    }
   }
 }
 

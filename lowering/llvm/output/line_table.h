@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/function.h"
+#include "ir/position.h"
 
 namespace llvm {
 class DWARFContext;
