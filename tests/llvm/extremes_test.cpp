@@ -100,8 +100,7 @@ void CheckRuns(const std::string& type, const std::string& target) {
           std::memcpy(parsed->data.data(), in.data(), sizeof(Bits) * count);
           call.arguments.push_back(std::move(*parsed));
         }
-        const Status status = (*kernel)->Run(call);
-        if (!status) FAIL(status.error().Render());
+        RunOrFail(**kernel, call);
         std::vector<Bits> out(kThreads);
         std::memcpy(out.data(), call.arguments[1].data.data(), sizeof(Bits) * kThreads);
         for (uint32_t i = 0; i < kThreads; ++i) {
@@ -164,8 +163,7 @@ void CheckChains(const std::string& type, const std::string& target) {
         std::memcpy(parsed->data.data(), in.data(), sizeof(Bits) * std::min(count, in.size()));
         call.arguments.push_back(std::move(*parsed));
       }
-      const Status status = (*kernel)->Run(call);
-      if (!status) FAIL(status.error().Render());
+      RunOrFail(**kernel, call);
       std::vector<Bits> out(size_t{2} * kThreads);
       std::memcpy(out.data(), call.arguments[1].data.data(), sizeof(Bits) * out.size());
       for (uint32_t i = 0; i < kThreads; ++i) {

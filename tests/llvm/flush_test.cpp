@@ -110,8 +110,7 @@ void CheckRun(const std::string& target, bool loop) {
     std::memcpy(parsed->data.data(), data, 4 * kThreads);
     call.arguments.push_back(std::move(*parsed));
   }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(**kernel, call);
   std::vector<float> out(kThreads);
   std::memcpy(out.data(), call.arguments[2].data.data(), 4 * kThreads);
   const std::vector<float> expected = Expected(words, floats, loop);

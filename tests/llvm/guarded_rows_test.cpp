@@ -61,27 +61,11 @@ DONE:
 )";
 }
 
-using Compiled = std::shared_ptr<JitKernel>;
-
-Compiled Compile(const std::string& text, const lowering::JitOptions& options) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
-  return *kernel;
-}
-
-std::vector<std::byte> Run(const Compiled& kernel, uint32_t n, uint32_t step) {
+std::vector<std::byte> Run(const SharedKernel& kernel, uint32_t n, uint32_t step) {
   harness::KernelCall call{{1, 1, 1}, {kWidth, kHeight, 1}, 0, {}, {}, {}};
-  auto out = rt::ParseSpec("inout:u32:[0]");
-  REQUIRE(out);
-  out->data.resize(size_t{4} * kThreads);
-  for (uint32_t i = 0; i < kThreads; ++i) {
-    const uint32_t word = (i + 1) * 2654435761u;
-    std::memcpy(out->data.data() + size_t{4} * i, &word, 4);
-  }
-  call.arguments.push_back(std::move(*out));
+  call.arguments.push_back(MixedWords(kThreads));
   for (uint32_t value : {n, step}) call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(value)));
-  const Status status = kernel->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   return call.arguments[0].data;
 }
 
@@ -121,11 +105,11 @@ TEST_CASE("rows up to a bound do what their threads do", "[guarded][long]") {
       {"x86-64-v2", kShape, ""}};
   for (const char* guard : guards) {
     for (const std::string& more : {std::string(), kOneByOne}) {
-      const Compiled plain = Compile(Kernel(kShape, guard, more), {.lane_width = 1});
+      const SharedKernel plain = CompileText(Kernel(kShape, guard, more), {.lane_width = 1});
       for (const auto& [target, required, body] : forms) {
         if (body != more) continue;
         const lowering::JitOptions options{.target = *lowering::ResolveTarget(target)};
-        const Compiled kernel = Compile(Kernel(required, guard, more), options);
+        const SharedKernel kernel = CompileText(Kernel(required, guard, more), options);
         for (uint32_t n : {0u, 1u, 8u, 31u, 33u, 95u, 96u, 1000u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
           for (uint32_t step : {0u, 1u, 0x7fffffd0u, 0xffffffd0u, 0xfffffff0u}) {
             INFO(guard << ", " << target << ", " << required << ", n " << n << ", rows apart by " << step);

@@ -93,8 +93,7 @@ std::string KernelOf(const Operation& operation, const std::string& type) {
 
 std::vector<uint16_t> Run(const std::string& text, const lowering::JitOptions& options,
                           const Operands& operands) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
+  const SharedKernel kernel = CompileText(text, options);
   harness::KernelCall call{
       {static_cast<uint32_t>(operands.a.size() / 256), 1, 1}, {256, 1, 1}, 0, {}, {}, {}};
   std::vector<uint16_t> result(operands.a.size());
@@ -106,8 +105,7 @@ std::vector<uint16_t> Run(const std::string& text, const lowering::JitOptions& o
     std::memcpy(argument->data.data(), values->data(), argument->data.size());
     call.arguments.push_back(std::move(*argument));
   }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   std::memcpy(result.data(), call.arguments[3].data.data(), 2 * result.size());
   return result;
 }

@@ -77,8 +77,7 @@ std::vector<std::vector<std::byte>> Run(const Shape& shape, uint32_t lane_width)
   auto limit = rt::ParseSpec("u32:" + std::to_string(shape.rows - 3));
   REQUIRE(limit);
   call.arguments.push_back(std::move(*limit));
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(**kernel, call);
   return {call.arguments[0].data, call.arguments[1].data};
 }
 
@@ -149,8 +148,7 @@ DONE:
       const auto value = static_cast<float>(i % 29);
       std::memcpy(call.arguments[0].data.data() + size_t{4} * i, &value, 4);
     }
-    const Status status = (*kernel)->Run(call);
-    if (!status) FAIL(status.error().Render());
+    RunOrFail(**kernel, call);
     return call.arguments[1].data;
   };
   const auto expected = run(1);

@@ -1,5 +1,9 @@
 #include "tests/llvm/jit_run.h"
 
+#include <catch2/catch.hpp>
+
+#include "tests/llvm/kernels.h"
+
 namespace ptx2cpu::llvm_test {
 
 Result<std::shared_ptr<JitKernel>> JitKernel::Create(ir::Module module, lowering::JitOptions options) {
@@ -45,6 +49,28 @@ Status JitKernel::Run(harness::KernelCall& call, unsigned workers) {
   if (auto position = error->pc != 0 ? jit_->LineOf(error->pc) : std::nullopt)
     failure.at.line = position->ptx_line;
   return Fail(std::move(failure));
+}
+
+SharedKernel CompileText(const std::string& text, const lowering::JitOptions& options) {
+  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
+  if (!kernel) FAIL(text << kernel.error().Render());
+  return *kernel;
+}
+
+void RunOrFail(JitKernel& kernel, harness::KernelCall& call, unsigned workers) {
+  const Status status = kernel.Run(call, workers);
+  if (!status) FAIL(status.error().Render());
+}
+
+rt::Argument MixedWords(size_t count, size_t first) {
+  auto argument = rt::ParseSpec("inout:u32:[0]");
+  REQUIRE(argument);
+  argument->data.resize(4 * count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto word = static_cast<uint32_t>((first + i) * 2654435761u);
+    std::memcpy(&argument->data[4 * i], &word, 4);
+  }
+  return std::move(*argument);
 }
 
 }  // namespace ptx2cpu::llvm_test

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <string>
 
 #include "lowering/llvm/output/jit.h"
 #include "runtime/entry/entry_point_list.h"
@@ -31,5 +32,12 @@ class JitKernel {
   lowering::CompiledKernel kernel_;
   std::vector<std::vector<std::byte>> initial_;
 };
+
+// Of the text's entry `k`. A test that does not compile or run ends there.
+using SharedKernel = std::shared_ptr<JitKernel>;
+SharedKernel CompileText(const std::string& text, const lowering::JitOptions& options = {});
+void RunOrFail(JitKernel& kernel, harness::KernelCall& call, unsigned workers = 1);
+// A buffer that is read and written: `count` words, all different.
+rt::Argument MixedWords(size_t count, size_t first = 1);
 
 }  // namespace ptx2cpu::llvm_test

@@ -64,8 +64,7 @@ std::string BlockSum(const Element& element, uint32_t threads, Between between) 
 std::vector<std::byte> Run(const Element& element, uint32_t threads, Between between, uint32_t lane_width) {
   lowering::JitOptions options;
   options.lane_width = lane_width;
-  auto kernel = JitKernel::Create(BuildKernel(BlockSum(element, threads, between), "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
+  const SharedKernel kernel = CompileText(BlockSum(element, threads, between), options);
   harness::KernelCall call{{1, 1, 1}, {threads, 1, 1}, 0, {}, {}, {}};
   for (const uint32_t seed : {7u, 11u}) {
     auto words = rt::ParseSpec(std::string("inout:") + element.type + ":[0]");
@@ -84,8 +83,7 @@ std::vector<std::byte> Run(const Element& element, uint32_t threads, Between bet
     }
     call.arguments.push_back(std::move(*words));
   }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   return call.arguments[1].data;
 }
 

@@ -75,19 +75,11 @@ DONE:
 )";
 }
 
-using Compiled = std::shared_ptr<JitKernel>;
-
-Compiled Compile(const std::string& text, const lowering::JitOptions& options = {}) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
-  return *kernel;
-}
-
-bool Joins(const Compiled& kernel) {
+bool Joins(const SharedKernel& kernel) {
   return (kernel->kernel().kernel->flags & PTX2CPU_KERNEL_JOINS_BLOCKS) != 0;
 }
 
-bool JoinsLongRows(const Compiled& kernel) {
+bool JoinsLongRows(const SharedKernel& kernel) {
   return (kernel->kernel().kernel->flags & PTX2CPU_KERNEL_JOINS_LONG_ROWS) != 0;
 }
 
@@ -96,23 +88,15 @@ struct Launch {
   uint32_t n, rounds;
 };
 
-std::vector<uint32_t> Run(const Compiled& kernel, const Launch& launch, unsigned workers = 1) {
+std::vector<uint32_t> Run(const SharedKernel& kernel, const Launch& launch, unsigned workers = 1) {
   harness::KernelCall call{{launch.grid.x, launch.grid.y, 1}, {kWidth, kHeight, 1}, 0, {}, {}, {}};
   const size_t rows = size_t{launch.grid.y} * kHeight;
   for (size_t words : {(rows + launch.rounds) * launch.n, rows * launch.n}) {
-    auto parsed = rt::ParseSpec("inout:u32:[0]");
-    REQUIRE(parsed);
-    parsed->data.resize(4 * words);
-    for (size_t i = 0; i < words; ++i) {
-      const auto word = static_cast<uint32_t>((i + 1) * 2654435761u);
-      std::memcpy(&parsed->data[4 * i], &word, 4);
-    }
-    call.arguments.push_back(std::move(*parsed));
+    call.arguments.push_back(MixedWords(words));
   }
   for (uint32_t number : {launch.n, launch.rounds})
     call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(number)));
-  const Status status = kernel->Run(call, workers);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call, workers);
   std::vector<uint32_t> out(call.arguments[1].data.size() / 4);
   std::memcpy(out.data(), call.arguments[1].data.data(), 4 * out.size());
   return out;
@@ -121,7 +105,7 @@ std::vector<uint32_t> Run(const Compiled& kernel, const Launch& launch, unsigned
 }  // namespace
 
 TEST_CASE("kernels that know only their place in the grid join blocks", "[joined]") {
-  CHECK(Joins(Compile(Kernel(kRequired, kPlace))));
+  CHECK(Joins(CompileText(Kernel(kRequired, kPlace))));
   // Sums in any order, products with what the width is, nothing of the block after all.
   const char* places[] = {
       "shl.b32 %x, %cx, 4;\n  add.s32 %x, %tx, %x;",
@@ -130,10 +114,11 @@ TEST_CASE("kernels that know only their place in the grid join blocks", "[joined
   };
   for (const char* place : places) {
     INFO(place);
-    CHECK(Joins(Compile(Kernel(kRequired, place))));
+    CHECK(Joins(CompileText(Kernel(kRequired, place))));
   }
-  CHECK(Joins(Compile(Kernel(kRequired, kPlace, "mov.u32 %a4, %nctaid.x;\n  mul.lo.u32 %a4, %a4, %nx;"))));
-  CHECK_FALSE(Joins(Compile(Kernel("", kPlace))));  // of any shape
+  CHECK(
+      Joins(CompileText(Kernel(kRequired, kPlace, "mov.u32 %a4, %nctaid.x;\n  mul.lo.u32 %a4, %a4, %nx;"))));
+  CHECK_FALSE(Joins(CompileText(Kernel("", kPlace))));  // of any shape
 }
 
 TEST_CASE("kernels that know their block, or wait for others, do not", "[joined][long]") {
@@ -146,7 +131,7 @@ TEST_CASE("kernels that know their block, or wait for others, do not", "[joined]
   };
   for (const char* place : places) {
     INFO(place);
-    CHECK_FALSE(Joins(Compile(Kernel(kRequired, place))));
+    CHECK_FALSE(Joins(CompileText(Kernel(kRequired, place))));
   }
   const char* values[] = {
       "mov.u32 %a4, %cx;",
@@ -163,19 +148,19 @@ TEST_CASE("kernels that know their block, or wait for others, do not", "[joined]
   };
   for (const char* value : values) {
     INFO(value);
-    CHECK_FALSE(Joins(Compile(Kernel(kRequired, kPlace, value))));
+    CHECK_FALSE(Joins(CompileText(Kernel(kRequired, kPlace, value))));
   }
 }
 
 TEST_CASE("joined blocks compute what blocks one by one do", "[joined]") {
   const std::string value = "mul.lo.s32 %a4, %x, 7;";
-  const Compiled plain = Compile(Kernel("", kPlace, value), {.lane_width = 1});
+  const SharedKernel plain = CompileText(Kernel("", kPlace, value), {.lane_width = 1});
   test::Sample sample(4);
   for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
     for (const unsigned width : {0u, 1u, 8u}) {
       if (sample.Skips()) continue;
       const lowering::JitOptions options{.target = *lowering::ResolveTarget(target), .lane_width = width};
-      const Compiled joined = Compile(Kernel(kRequired, kPlace, value), options);
+      const SharedKernel joined = CompileText(Kernel(kRequired, kPlace, value), options);
       REQUIRE(Joins(joined));
       for (const Launch& launch : {Launch{{1, 1, 1}, 16, 1},
                                    {{2, 2, 1}, 30, 3},
@@ -208,12 +193,12 @@ TEST_CASE("steps within the bounds of the data do what steps at its edges do", "
   const std::string wraps = "add.s32 %a5, %x, 0x7ffffff0;\n  setp.lt.s32 %p0, %a5, %n;";
   test::Sample sample(5);
   for (const std::string& bounds : {all_sides, above, wraps}) {
-    const Compiled plain = Compile(Kernel("", kPlace, "", bounds), {.lane_width = 1});
+    const SharedKernel plain = CompileText(Kernel("", kPlace, "", bounds), {.lane_width = 1});
     for (const char* target : {"native", "x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
       for (const unsigned width : {0u, 8u, 64u}) {
         if (sample.Skips()) continue;
         const lowering::JitOptions options{.target = *lowering::ResolveTarget(target), .lane_width = width};
-        const Compiled joined = Compile(Kernel(kRequired, kPlace, "", bounds), options);
+        const SharedKernel joined = CompileText(Kernel(kRequired, kPlace, "", bounds), options);
         for (const Launch& launch :
              {Launch{{1, 1, 1}, 16, 1}, {{2, 2, 1}, 31, 1}, {{21, 5, 1}, 300, 2}, {{64, 3, 1}, 1000, 1}}) {
           INFO(bounds << " " << target << ", width " << width << ", " << launch.grid.x << " blocks");
@@ -270,12 +255,12 @@ DONE:
 
 TEST_CASE("rows are long where threads walk memory side by side", "[joined]") {
   // A thread's place in memory is a row of its own.
-  CHECK_FALSE(JoinsLongRows(Compile(Kernel(kRequired, kPlace,
-                                           "mad.lo.s32 %a5, %x, %n, %y;\n  mul.wide.s32 %b1, %a5, 4;\n"
-                                           "  add.s64 %b1, %in, %b1;\n  ld.global.u32 %a4, [%b1];"))));
-  const Compiled plain = Compile(kWalk, {.lane_width = 1});
+  CHECK_FALSE(JoinsLongRows(CompileText(Kernel(kRequired, kPlace,
+                                               "mad.lo.s32 %a5, %x, %n, %y;\n  mul.wide.s32 %b1, %a5, 4;\n"
+                                               "  add.s64 %b1, %in, %b1;\n  ld.global.u32 %a4, [%b1];"))));
+  const SharedKernel plain = CompileText(kWalk, {.lane_width = 1});
   for (const char* target : {"native", "x86-64-v3"}) {
-    const Compiled joined = Compile(kWalk, {.target = *lowering::ResolveTarget(target)});
+    const SharedKernel joined = CompileText(kWalk, {.target = *lowering::ResolveTarget(target)});
     REQUIRE(JoinsLongRows(joined));
     for (const Launch& launch :
          {Launch{{601, 1, 1}, 9603, 7}, {{1200, 2, 1}, 19195, 1}, {{170, 5, 1}, 2720, 2}}) {
@@ -295,7 +280,7 @@ TEST_CASE("rows are long where threads walk memory side by side", "[joined]") {
 
 TEST_CASE("a fault in joined blocks names the thread's own block", "[joined]") {
   const std::string fault = "setp.eq.s32 %p3, %x, 90;\n  setp.eq.and.s32 %p3, %a2, 2, %p3;\n  @%p3 trap;";
-  const Compiled joined = Compile(Kernel(kRequired, kPlace, fault));
+  const SharedKernel joined = CompileText(Kernel(kRequired, kPlace, fault));
   REQUIRE(Joins(joined));
   harness::KernelCall call{{8, 1, 1}, {kWidth, kHeight, 1}, 0, {}, {}, {}};
   for (int n = 0; n < 2; ++n) {

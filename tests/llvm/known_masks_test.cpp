@@ -63,8 +63,7 @@ std::string Trees(const Element& element, bool upper) {
 
 std::vector<std::byte> Run(const std::string& text, const Element& element,
                            const lowering::JitOptions& options) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
+  const SharedKernel kernel = CompileText(text, options);
   harness::KernelCall call{{1, 1, 1}, {kThreads, 1, 1}, 0, {}, {}, {}};
   for (const uint32_t count : {1u, 2u}) {
     auto parsed = rt::ParseSpec("inout:" + element.type + ":[0]");
@@ -74,8 +73,7 @@ std::vector<std::byte> Run(const std::string& text, const Element& element,
       parsed->data[i] = static_cast<std::byte>(0x3f - i * 7 % 13);
     call.arguments.push_back(std::move(*parsed));
   }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   return call.arguments[1].data;
 }
 

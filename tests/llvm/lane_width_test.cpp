@@ -180,8 +180,7 @@ std::string Counters(const std::string& shape) {
 }
 
 std::vector<uint32_t> Count(const std::string& text, const lowering::JitOptions& options) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
+  const SharedKernel kernel = CompileText(text, options);
   harness::KernelCall call{{3, 1, 1}, {kThreads, 1, 1}, 0, {}, {}, {}};
   auto bytes = rt::ParseSpec("inout:u8:[0]"), counts = rt::ParseSpec("inout:u32:[0]");
   REQUIRE(bytes);
@@ -189,8 +188,7 @@ std::vector<uint32_t> Count(const std::string& text, const lowering::JitOptions&
   for (uint32_t i = 1; i < kThreads; ++i) bytes->data.push_back(static_cast<std::byte>(i * i * 7));
   counts->data.resize(16 * sizeof(uint32_t));
   call.arguments = {std::move(*bytes), std::move(*counts)};
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   std::vector<uint32_t> result(16);
   std::memcpy(result.data(), call.arguments[1].data.data(), 16 * sizeof(uint32_t));
   return result;

@@ -106,8 +106,7 @@ uint64_t FirstWordAfter(const std::string& turn, unsigned turns) {
   auto words = rt::ParseSpec("inout:u64:[0,0,0,0]");
   REQUIRE(words);
   call.arguments.push_back(std::move(*words));
-  const Status status = (*kernel)->Run(call, 4);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(**kernel, call, 4);
   uint64_t first = 0;
   std::memcpy(&first, call.arguments[0].data.data(), sizeof first);
   return first;

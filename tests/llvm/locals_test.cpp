@@ -117,8 +117,7 @@ const std::string kBodies[] = {
 
 std::vector<uint32_t> Run(const std::string& text, const lowering::JitOptions& options, uint32_t threads,
                           uint32_t block) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
+  const SharedKernel kernel = CompileText(text, options);
   harness::KernelCall call{{(threads + block - 1) / block, 1, 1}, {block, 1, 1}, 0, {}, {}, {}};
   std::vector<uint32_t> words(threads);
   for (uint32_t i = 0; i < threads; ++i) words[i] = (i + 1) * 2654435761u;
@@ -130,8 +129,7 @@ std::vector<uint32_t> Run(const std::string& text, const lowering::JitOptions& o
     call.arguments.push_back(std::move(*parsed));
   }
   call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(threads)));
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   std::memcpy(words.data(), call.arguments[1].data.data(), 4 * words.size());
   return words;
 }

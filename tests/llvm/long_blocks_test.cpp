@@ -124,8 +124,7 @@ TEST_CASE("long blocks compute what they would in one piece", "[long_blocks][lon
     }
     std::memcpy(call.arguments[0].data.data(), words.data(), 4 * words.size());
     call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(u)));
-    const Status status = (*kernel)->Run(call);
-    if (!status) FAIL(status.error().Render());
+    RunOrFail(**kernel, call);
     size_t wrong = 0;
     for (uint32_t t = 0; t < kThreads; ++t) {
       Results actual{};

@@ -96,8 +96,7 @@ DONE:
 }
 
 std::vector<std::byte> Run(const std::string& text, const lowering::JitOptions& options) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
+  const SharedKernel kernel = CompileText(text, options);
   harness::KernelCall call{{1, 1, 1}, {kThreads, 1, 1}, 0, {}, {}, {}};
   for (int argument = 0; argument < 2; ++argument) {
     auto words = rt::ParseSpec("inout:u32:[0]");
@@ -109,8 +108,7 @@ std::vector<std::byte> Run(const std::string& text, const lowering::JitOptions& 
     }
     call.arguments.push_back(std::move(*words));
   }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   return call.arguments[1].data;
 }
 

@@ -85,8 +85,7 @@ struct Memory {
 };
 
 Memory Run(const std::string& text, const lowering::JitOptions& options, uint32_t block) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
+  const SharedKernel kernel = CompileText(text, options);
   harness::KernelCall call{{(kThreads + block - 1) / block, 1, 1}, {block, 1, 1}, 0, {}, {}, {}};
   for (size_t bytes : {4 * size_t{kWords}, 4 * size_t{kThreads}, 8 * size_t{kThreads}}) {
     auto parsed = rt::ParseSpec("inout:u32:[0]");
@@ -95,8 +94,7 @@ Memory Run(const std::string& text, const lowering::JitOptions& options, uint32_
     for (size_t i = 0; i < bytes; ++i) parsed->data[i] = static_cast<std::byte>(i * 167 + 13);
     call.arguments.push_back(std::move(*parsed));
   }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   Memory memory{std::vector<uint32_t>(kThreads), call.arguments[2].data};
   std::memcpy(memory.stored.data(), call.arguments[1].data.data(), 4 * size_t{kThreads});
   return memory;

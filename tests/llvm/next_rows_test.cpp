@@ -77,8 +77,7 @@ TEST_CASE("the last block prefetches nothing beyond its rows, and sums are right
     REQUIRE(argument);
     call.arguments.push_back(std::move(*argument));
   }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(**kernel, call);
   std::vector<uint32_t> out(kBlocks * 32);
   std::memcpy(out.data(), call.arguments[1].data.data(), 4 * out.size());
   for (uint32_t i = 0; i < out.size(); ++i) CHECK(out[i] == 3 * (i / 32 * kLength + i % 32 + 32));

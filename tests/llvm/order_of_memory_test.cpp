@@ -169,22 +169,13 @@ struct Sizes {
 
 std::vector<uint32_t> Run(const std::string& ptx, const lowering::JitOptions& options, const Sizes& sizes,
                           std::optional<uint32_t> n) {
-  auto kernel = JitKernel::Create(BuildKernel(ptx, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
+  const SharedKernel kernel = CompileText(ptx, options);
   harness::KernelCall call{{sizes.grid, 1, 1}, {sizes.block, 1, 1}, 0, {}, {}, {}};
   for (const size_t words : {sizes.in, sizes.out}) {
-    auto parsed = rt::ParseSpec("inout:u32:[0]");
-    REQUIRE(parsed);
-    parsed->data.resize(4 * words);
-    for (size_t i = 0; i < words; ++i) {
-      const auto word = static_cast<uint32_t>((i + 1) * 2654435761u);
-      std::memcpy(&parsed->data[4 * i], &word, 4);
-    }
-    call.arguments.push_back(std::move(*parsed));
+    call.arguments.push_back(MixedWords(words));
   }
   if (n) call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(*n)));
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   std::vector<uint32_t> out(sizes.out);
   std::memcpy(out.data(), call.arguments[1].data.data(), 4 * out.size());
   return out;

@@ -73,52 +73,37 @@ DONE:
 )";
 }
 
-using Compiled = std::shared_ptr<JitKernel>;
-
-Compiled Compile(const std::string& text, const lowering::JitOptions& options = {}) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
-  return *kernel;
-}
-
-bool Swaps(const Compiled& kernel) {
+bool Swaps(const SharedKernel& kernel) {
   return (kernel->kernel().kernel->flags & PTX2CPU_KERNEL_SWAPS_AXES) != 0;
 }
 
 harness::KernelCall CallOf(const Dim3& grid, uint32_t n) {
   harness::KernelCall call{grid, {kWidth, kHeight, 1}, 0, {}, {}, {}};
   for (uint32_t array = 0; array < 2; ++array) {
-    auto parsed = rt::ParseSpec("inout:u32:[0]");
-    REQUIRE(parsed);
-    parsed->data.resize(size_t{4} * n * n * grid.z);
-    for (size_t i = 0; i < parsed->data.size() / 4; ++i) {
-      const auto word = static_cast<uint32_t>((i + 1 + array) * 2654435761u);
-      std::memcpy(&parsed->data[4 * i], &word, 4);
-    }
-    call.arguments.push_back(std::move(*parsed));
+    call.arguments.push_back(MixedWords(n * n * grid.z, 1 + array));
   }
   call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(n)));
   return call;
 }
 
-std::vector<std::byte> Run(const Compiled& kernel, const Dim3& grid, uint32_t n, unsigned workers = 1) {
+std::vector<std::byte> Run(const SharedKernel& kernel, const Dim3& grid, uint32_t n, unsigned workers = 1) {
   harness::KernelCall call = CallOf(grid, n);
-  const Status status = kernel->Run(call, workers);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call, workers);
   return {call.arguments[1].data.begin(), call.arguments[1].data.end()};
 }
 
 }  // namespace
 
 TEST_CASE("kernels that walk along y have their axes exchanged", "[axes]") {
-  CHECK(Swaps(Compile(Kernel(kRequired, kAlongY))));
-  CHECK(Swaps(Compile(Kernel(kRequired, kReadsAlongX))));  // scattered stores cost more than gathered loads
-  CHECK_FALSE(Swaps(Compile(Kernel(kRequired, kReadsAlongY))));
-  CHECK_FALSE(Swaps(Compile(Kernel(kRequired, kAlongX))));
-  CHECK_FALSE(Swaps(Compile(Kernel("", kAlongY))));  // of any shape
-  CHECK_FALSE(Swaps(Compile(Kernel(".reqntid 96, 1\n", kAlongY))));
-  CHECK_FALSE(Swaps(Compile(Kernel(kRequired, kAlongY), {.lane_width = 1})));
-  const auto described = Compile(Kernel(kRequired, kAlongY))->kernel().kernel;
+  CHECK(Swaps(CompileText(Kernel(kRequired, kAlongY))));
+  CHECK(
+      Swaps(CompileText(Kernel(kRequired, kReadsAlongX))));  // scattered stores cost more than gathered loads
+  CHECK_FALSE(Swaps(CompileText(Kernel(kRequired, kReadsAlongY))));
+  CHECK_FALSE(Swaps(CompileText(Kernel(kRequired, kAlongX))));
+  CHECK_FALSE(Swaps(CompileText(Kernel("", kAlongY))));  // of any shape
+  CHECK_FALSE(Swaps(CompileText(Kernel(".reqntid 96, 1\n", kAlongY))));
+  CHECK_FALSE(Swaps(CompileText(Kernel(kRequired, kAlongY), {.lane_width = 1})));
+  const auto described = CompileText(Kernel(kRequired, kAlongY))->kernel().kernel;
   CHECK(described->required_threads[0] == kWidth);
   CHECK(described->required_threads[1] == kHeight);
 }
@@ -139,17 +124,17 @@ TEST_CASE("kernels that know more of their threads than coordinates keep their a
   };
   for (const char* value : values) {
     INFO(value);
-    CHECK_FALSE(Swaps(Compile(Kernel(kRequired, kAlongY, value))));
+    CHECK_FALSE(Swaps(CompileText(Kernel(kRequired, kAlongY, value))));
   }
 }
 
 TEST_CASE("exchanged axes change no result", "[axes]") {
   for (const std::string& places : {kAlongY, kReadsAlongX}) {
-    const Compiled plain = Compile(Kernel("", places), {.lane_width = 1});
+    const SharedKernel plain = CompileText(Kernel("", places), {.lane_width = 1});
     for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
       for (const unsigned width : {0u, 4u, 8u, 64u}) {
         const lowering::JitOptions options{.target = *lowering::ResolveTarget(target), .lane_width = width};
-        const Compiled swapped = Compile(Kernel(kRequired, places), options);
+        const SharedKernel swapped = CompileText(Kernel(kRequired, places), options);
         REQUIRE(Swaps(swapped));
         for (const auto& [grid, n] : {std::pair{Dim3{1, 1, 1}, 8u},
                                       {Dim3{3, 2, 1}, 20u},
@@ -180,7 +165,7 @@ TEST_CASE("accesses along y are side by side in vectors", "[axes]") {
 
 TEST_CASE("a fault names the program's block and thread", "[axes]") {
   const std::string fault = "setp.eq.s32 %p3, %x, 13;\n  setp.eq.and.s32 %p3, %y, 31, %p3;\n  @%p3 trap;";
-  const Compiled swapped = Compile(Kernel(kRequired, kAlongY, fault));
+  const SharedKernel swapped = CompileText(Kernel(kRequired, kAlongY, fault));
   REQUIRE(Swaps(swapped));
   harness::KernelCall call = CallOf({3, 8, 1}, 96);
   const Status status = swapped->Run(call);

@@ -43,21 +43,12 @@ DONE:
 }
 
 std::vector<std::vector<std::byte>> Run(const std::string& text, const lowering::JitOptions& options) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
+  const SharedKernel kernel = CompileText(text, options);
   harness::KernelCall call{{1, 1, 1}, {kThreads, 1, 1}, 0, {}, {}, {}};
   for (const uint32_t size : {kWords, kThreads}) {
-    auto words = rt::ParseSpec("inout:u32:[0]");
-    REQUIRE(words);
-    words->data.resize(size_t{4} * size);
-    for (uint32_t i = 0; i < size; ++i) {
-      const uint32_t word = (i + 1) * 2654435761u;
-      std::memcpy(words->data.data() + size_t{4} * i, &word, 4);
-    }
-    call.arguments.push_back(std::move(*words));
+    call.arguments.push_back(MixedWords(size));
   }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   return {call.arguments[0].data, call.arguments[1].data};
 }
 

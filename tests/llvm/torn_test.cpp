@@ -69,8 +69,7 @@ TEST_CASE("strong accesses of two elements are not torn", "[torn]") {
           parsed->data.resize(bytes);
           call.arguments.push_back(std::move(*parsed));
         }
-        const Status status = (*kernel)->Run(call, 4);
-        if (!status) FAIL(status.error().Render());
+        RunOrFail(**kernel, call, 4);
         uint32_t torn[4];
         std::memcpy(torn, call.arguments[1].data.data(), sizeof torn);
         for (const uint32_t count : torn) CHECK(count == 0);

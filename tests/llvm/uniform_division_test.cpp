@@ -76,8 +76,7 @@ TEST_CASE("many numbers are divided by one", "[division]") {
         call.arguments.push_back(std::move(*parsed));
       }
       call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(by)));
-      const Status status = (*kernel)->Run(call);
-      if (!status) FAIL(status.error().Render());
+      RunOrFail(**kernel, call);
       size_t wrong = 0;
       for (size_t i = 0; i < numbers.size(); ++i) {
         uint32_t result;

@@ -51,15 +51,7 @@ DONE:
 )";
 }
 
-using Compiled = std::shared_ptr<JitKernel>;
-
-Compiled Compile(const std::string& text, const lowering::JitOptions& options) {
-  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
-  if (!kernel) FAIL(kernel.error().Render());
-  return *kernel;
-}
-
-std::vector<uint32_t> Run(const Compiled& kernel, uint32_t block, uint32_t elements) {
+std::vector<uint32_t> Run(const SharedKernel& kernel, uint32_t block, uint32_t elements) {
   harness::KernelCall call{{2, 1, 1}, {block, 1, 1}, 0, {}, {}, {}};
   std::vector<uint32_t> words(kElements);
   for (uint32_t i = 0; i < kElements; ++i) words[i] = (i + 1) * 2654435761u;
@@ -71,8 +63,7 @@ std::vector<uint32_t> Run(const Compiled& kernel, uint32_t block, uint32_t eleme
     call.arguments.push_back(std::move(*parsed));
   }
   call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(elements)));
-  const Status status = kernel->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(*kernel, call);
   std::vector<uint32_t> sums(size_t{2} * block);
   std::memcpy(sums.data(), call.arguments[1].data.data(), 4 * sums.size());
   return sums;
@@ -84,14 +75,15 @@ TEST_CASE("wide loops take the trips of each thread", "[wide][long]") {
   const std::string up = "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;";
   const std::string down = "setp.gt.u32 %p1, %n, %i;\n  @!%p1 bra DONE;\n  bra LOOP;";
   for (const auto& [compare, warp] : {std::pair(up, false), {up, true}, {down, true}}) {
-    const Compiled plain = Compile(Kernel("", compare, warp), {.lane_width = 1});
-    std::vector<std::pair<uint32_t, Compiled>> wide;
+    const SharedKernel plain = CompileText(Kernel("", compare, warp), {.lane_width = 1});
+    std::vector<std::pair<uint32_t, SharedKernel>> wide;
     for (const char* target : {"native", "x86-64-v3"}) {
       const lowering::JitOptions options{.target = *lowering::ResolveTarget(target)};
-      const Compiled any = Compile(Kernel("", compare, warp), options);
+      const SharedKernel any = CompileText(Kernel("", compare, warp), options);
       for (uint32_t block : {96u, 256u, 300u}) wide.push_back({block, any});
       for (uint32_t block : {128u, 256u})
-        wide.push_back({block, Compile(Kernel(".reqntid " + std::to_string(block), compare, warp), options)});
+        wide.push_back(
+            {block, CompileText(Kernel(".reqntid " + std::to_string(block), compare, warp), options)});
     }
     for (const auto& [block, kernel] : wide) {
       for (uint32_t elements : {0u, 1u, 255u, 256u, 512u, 513u, 1024u, 1100u}) {
@@ -162,7 +154,7 @@ TEST_CASE("a loop that goes on by rows of the block or grid is wider than the re
     REQUIRE(code);
     CHECK(code->find("add <" + std::to_string(width) + " x i32>") != std::string::npos);
     CHECK(code->find("load <8 x i32>") != std::string::npos);  // in the order of memory
-    const Compiled plain = Compile(text, {.lane_width = 1}), wide = Compile(text, options);
+    const SharedKernel plain = CompileText(text, {.lane_width = 1}), wide = CompileText(text, options);
     for (uint32_t elements : {0u, 1u, 255u, 256u, 257u, 513u, 1100u}) {
       INFO(width << " threads, " << elements << " elements");
       CHECK(Run(wide, 256, elements) == Run(plain, 256, elements));
@@ -219,9 +211,9 @@ DONE:
   ret;
 }
 )";
-  const Compiled plain = Compile(text, {.lane_width = 1});
+  const SharedKernel plain = CompileText(text, {.lane_width = 1});
   for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
-    const Compiled vectors = Compile(text, {.target = *lowering::ResolveTarget(target)});
+    const SharedKernel vectors = CompileText(text, {.target = *lowering::ResolveTarget(target)});
     for (uint32_t block : {32u, 96u, 100u}) {
       for (uint32_t elements : {0u, 1u, 63u, 64u, 200u, 1024u, 1100u}) {
         INFO(target << ", blocks of " << block << ", " << elements << " elements");
