@@ -140,24 +140,14 @@ class RandomCode {
                                               ir::Compare::kSgt, ir::Compare::kSge};
   static bool Holds(ir::Compare compare, uint64_t a, uint64_t b) {
     const auto x = static_cast<int32_t>(a), y = static_cast<int32_t>(b);
-    switch (compare) {
-      case ir::Compare::kUlt:
-        return a < b;
-      case ir::Compare::kUle:
-        return a <= b;
-      case ir::Compare::kUgt:
-        return a > b;
-      case ir::Compare::kUge:
-        return a >= b;
-      case ir::Compare::kSlt:
-        return x < y;
-      case ir::Compare::kSle:
-        return x <= y;
-      case ir::Compare::kSgt:
-        return x > y;
-      default:
-        return x >= y;
-    }
+    if (compare == ir::Compare::kUlt) return a < b;
+    if (compare == ir::Compare::kUle) return a <= b;
+    if (compare == ir::Compare::kUgt) return a > b;
+    if (compare == ir::Compare::kUge) return a >= b;
+    if (compare == ir::Compare::kSlt) return x < y;
+    if (compare == ir::Compare::kSle) return x <= y;
+    if (compare == ir::Compare::kSgt) return x > y;
+    return x >= y;
   }
 
   std::mt19937 random_;

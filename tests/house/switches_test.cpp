@@ -187,7 +187,7 @@ TEST_CASE("the search for defaulted switches reads code, not literals or comment
 
 TEST_CASE("no switch over an enum of ours has a default") {
   size_t looked_at = 0;
-  for (const fs::path& file : ProductSources()) {
+  for (const fs::path& file : Sources()) {
     for (size_t line : DefaultedSwitches(TextOf(file))) FAIL_CHECK(file.generic_string() << ':' << line);
     ++looked_at;
   }

@@ -34,14 +34,8 @@ ValueId Operand(Builder& b, char letter, Type type, Type from) {
 }
 
 Type AllowedType(TypeSet set) {
-  switch (set) {
-    case TypeSet::kNoType:
-      return Type::kVoid;
-    case TypeSet::kFloats:
-      return Type::kF64;
-    default:
-      return Type::kI16;
-  }
+  if (set == TypeSet::kNoType) return Type::kVoid;
+  return set == TypeSet::kFloats ? Type::kF64 : Type::kI16;
 }
 
 // One instruction of a row with every attribute that the row reads set to something.

@@ -257,7 +257,7 @@ class Generator {
       case Together::kMasked:
         left = uniform_[1][Pick(static_cast<uint32_t>(uniform_[1].size()))];
         break;
-      default:
+      case Together::kAlone:
         left = Pick(2) ? lane_ : variables_[Pick(kVariables)];
     }
     ValueId low = At().Binary(Opcode::kAnd, Type::kI32, left, Number(Pick(2) ? 3 : 31));

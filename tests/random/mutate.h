@@ -1,6 +1,6 @@
-// Changes a kernel of the generator into one that nobody wrote: other operations, operands, guards,
-// constants, instructions left out, twice or in another order. It still parses; whether it ends, and whether
-// its results depend on the order of threads, is for the interpreter to decide.
+// Changes a kernel of the generator into one that the generator does not write: other operations, operands,
+// guards, constants, instructions left out, twice or in another order. It still parses; whether it ends, and
+// whether its results depend on the order of threads, is for the interpreter to decide.
 #pragma once
 
 #include <cstdint>

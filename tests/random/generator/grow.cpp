@@ -14,10 +14,12 @@ struct KindFacts {
   Feature feature;
   uint32_t weight[2];  // together, parted
   uint32_t arms;
+  bool lanes_part;
   const char* name;
 };
 constexpr KindFacts kKinds[] = {
-#define KIND(name, feature, whole, parted, arms) {Feature::k_##feature, {whole, parted}, arms, #name},
+#define KIND(name, feature, whole, parted, arms, lanes_part) \
+  {Feature::k_##feature, {whole, parted}, arms, lanes_part != 0, #name},
 #include "tests/random/generator/kinds.def"
 #undef KIND
 };
@@ -76,29 +78,13 @@ class Grower {
     }
   }
 
-  static bool PartsLanes(Kind kind) {
-    switch (kind) {
-      case Kind::kLaneExit:
-      case Kind::kWarpIf:
-      case Kind::kWarpSwitch:
-      case Kind::kWarpLoop:
-      case Kind::kWarpLeave:
-      case Kind::kWarpExit:
-      case Kind::kBlockIf:
-      case Kind::kBlockLoop:
-        return false;
-      default:
-        return true;
-    }
-  }
-
   Node Statement(bool parted, uint32_t depth) {
     --budget_;
     Node node{.kind = Choose(parted, depth)};
     for (uint32_t& word : node.word) word = random_.Word();
-    const uint32_t arms = kKinds[static_cast<size_t>(node.kind)].arms;
-    for (uint32_t i = 0; i < arms; ++i) {
-      node.arms.push_back(List(1 + random_.Below(3), parted || PartsLanes(node.kind), depth + 1));
+    const KindFacts& facts = kKinds[static_cast<size_t>(node.kind)];
+    for (uint32_t i = 0; i < facts.arms; ++i) {
+      node.arms.push_back(List(1 + random_.Below(3), parted || facts.lanes_part, depth + 1));
     }
     return node;
   }

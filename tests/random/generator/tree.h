@@ -10,7 +10,7 @@
 namespace ptx2cpu::random_kernels {
 
 enum class Kind : uint8_t {
-#define KIND(name, feature, whole, parted, arms) k##name,
+#define KIND(name, feature, whole, parted, arms, lanes_part) k##name,
 #include "tests/random/generator/kinds.def"
 #undef KIND
 };

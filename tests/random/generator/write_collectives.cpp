@@ -29,10 +29,11 @@ Collective Writer::MakeCollective(Collective::Op op, uint32_t word) {
     case Collective::Op::kRedux:
       Need(Feature::k_redux);
       return {op, std::string("redux.sync.") + kReductions[detail % 9], word};
-    default:
-      Need(Feature::k_warp_sync);
-      return {Collective::Op::kSync, "bar.warp.sync", word};
+    case Collective::Op::kSync:
+      break;
   }
+  Need(Feature::k_warp_sync);
+  return {Collective::Op::kSync, "bar.warp.sync", word};
 }
 
 Collective Writer::AnyCollective(uint32_t word) {

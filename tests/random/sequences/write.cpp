@@ -218,22 +218,13 @@ class Writer {
 
   // The bits of a NaN that was computed are not.
   std::string OneNan(const std::string& value, PtxType type) {
-    switch (type) {
-      case PtxType::kF16x2:
-      case PtxType::kBF16x2:
-        return Into(32, fmt::format("max.NaN.{}", ptx::Name(type)), value + ", " + value);
-      case PtxType::kTF32:
-        return Selected("0x7fffffff", value, PtxType::kF32);
-      case PtxType::kF16:
-      case PtxType::kBF16:
-        return Selected("0x7fff", value, type);
-      case PtxType::kF32:
-        return Selected("0x7fffffff", value, type);
-      case PtxType::kF64:
-        return Selected("0x7fffffffffffffff", value, type);
-      default:
-        return value;
-    }
+    if (type == PtxType::kF16x2 || type == PtxType::kBF16x2)
+      return Into(32, fmt::format("max.NaN.{}", ptx::Name(type)), value + ", " + value);
+    if (type == PtxType::kTF32) return Selected("0x7fffffff", value, PtxType::kF32);
+    if (type == PtxType::kF16 || type == PtxType::kBF16) return Selected("0x7fff", value, type);
+    if (type == PtxType::kF32) return Selected("0x7fffffff", value, type);
+    if (type == PtxType::kF64) return Selected("0x7fffffffffffffff", value, type);
+    return value;
   }
 
   std::string Selected(const char* nan, const std::string& value, PtxType type) {
