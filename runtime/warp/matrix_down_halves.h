@@ -302,11 +302,6 @@ __attribute__((noinline)) uint64_t MultiplyRounded(const Factors* products, uint
   for (int g = 0; g < kGroups; ++g) last->End(d, g, d_stride);
   return left;
 }
-template <Format format, int K, typename Factors>
-inline uint64_t MultiplyDown(const Factors* products, uint32_t count, uint32_t stride) {
-  const RoundsDown rounds;
-  return MultiplyRounded<format, K>(products, count, stride);
-}
 
 }  // namespace ptx2cpu::rt::matrix
 #endif

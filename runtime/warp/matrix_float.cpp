@@ -322,8 +322,12 @@ void MultiplyRuns(Otherwise* otherwise, const ptx2cpu_matrix_product* products, 
       ++size;
     } while (n + size < count && size < kMaxTogether && is_narrow(n + size) &&
              !MayBeShort<is_half>(a(n + size).source.extent, b(n + size).source.extent, K));
-    for (uint64_t left = MultiplyDown<format, K>(factors, size, stride); left != 0; left &= left - 1)
-      by_fragments(n + static_cast<uint32_t>(__builtin_ctzll(left)));
+    uint64_t left = 0;
+    {
+      const RoundsDown rounds;
+      left = MultiplyRounded<format, K>(factors, size, stride);
+    }
+    for (; left != 0; left &= left - 1) by_fragments(n + static_cast<uint32_t>(__builtin_ctzll(left)));
     n += size;
   }
 }
