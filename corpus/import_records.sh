@@ -1,6 +1,6 @@
 #!/bin/bash
 # Takes over recorded results: import_records.sh RECORDS.tar [MORE.tar], or import_records.sh --add RECORDS.tar...
-# The first archive becomes corpus/expected; each further one (say, recorded through the driver's own compiler) must
+# The first archive becomes corpus/expected; each further one (for example one recorded through the driver's own compiler) must
 # hold the same bytes, or the differing files are listed. Prints which results changed. Run check_corpus afterwards.
 # With --add the archives hold some kernels each (record_corpus --only); the results of all others stay.
 set -euo pipefail

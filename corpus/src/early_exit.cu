@@ -19,7 +19,7 @@ extern "C" __global__ void early_exit_smooth(const unsigned* in, unsigned* out, 
   out[i] = row[tid];
 }
 
-// In each round the threads whose value is used up leave, between barriers, in the order their data says; the rest
+// In each round the threads whose value is used up leave, between barriers, in the order of their data; the rest
 // take from what is left in shared memory. Those that stay count how many are left.
 extern "C" __global__ void early_exit_rounds(const int* lives, int* left_at_exit, int rounds, unsigned n) {
   __shared__ int present[2];

@@ -1,4 +1,4 @@
-// Three-dimensional grids and blocks: every thread writes where it stands. out: 2 words per thread in launch order.
+// Three-dimensional grids and blocks: every thread writes its place. out: 2 words per thread in launch order.
 extern "C" __global__ void grid_3d_indices(unsigned* out) {
   unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;

@@ -1,6 +1,6 @@
 // Exchange between the lanes of a warp.
 
-// Butterfly: every lane gets the largest value of its warp and where it stands (the lowest such index). Indices of
+// Butterfly: every lane gets the largest value of its warp and its place (the lowest such index). Indices of
 // lanes that are missing or beyond n are never taken.
 extern "C" __global__ void warp_argmax(const int* in, int* best_value, unsigned* best_index, unsigned n) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;

@@ -212,7 +212,7 @@ uint32_t LanesWhere(Machine& machine, const Warp& warp, Holds holds) {
 // whatever the mask names, if all that have arrived of the warp name the same one; it traps (an illegal
 // instruction) where they do not, or where lanes of the mask wait elsewhere under it. No lane is excluded
 // while others of the warp may still come.
-Result<bool> CompleteStrangers(Machine& machine, Warp& warp, const Thread& thread, uint32_t here) {
+Result<bool> CompleteOutsideMask(Machine& machine, Warp& warp, const Thread& thread, uint32_t here) {
   for (Thread* other : LiveThreads(machine, warp)) {
     if (other->state == ThreadState::kReady) return false;
   }
@@ -253,7 +253,7 @@ Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
       return other.waiting_at == &inst && MemberMask(other) == mask;
     });
     if ((here & ~mask) != 0) {
-      any |= TRY(CompleteStrangers(machine, warp, *thread, here));
+      any |= TRY(CompleteOutsideMask(machine, warp, *thread, here));
       continue;
     }
     const uint32_t members = mask & machine.LiveLanes(warp);

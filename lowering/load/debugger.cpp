@@ -39,7 +39,7 @@ std::mutex& Mutex() {
   return *mutex;
 }
 
-void Tell(uint32_t action, jit_code_entry& entry) {
+void Announce(uint32_t action, jit_code_entry& entry) {
   __jit_debug_descriptor.action_flag = action;
   __jit_debug_descriptor.relevant_entry = &entry;
   __jit_debug_register_code();
@@ -70,7 +70,7 @@ DebuggerEntry::DebuggerEntry(std::string object) : state_(std::make_unique<State
   entry.next_entry = __jit_debug_descriptor.first_entry;
   if (entry.next_entry != nullptr) entry.next_entry->prev_entry = &entry;
   __jit_debug_descriptor.first_entry = &entry;
-  Tell(1, entry);
+  Announce(1, entry);
 }
 
 DebuggerEntry::~DebuggerEntry() {
@@ -79,7 +79,7 @@ DebuggerEntry::~DebuggerEntry() {
   if (entry.next_entry != nullptr) entry.next_entry->prev_entry = entry.prev_entry;
   (entry.prev_entry != nullptr ? entry.prev_entry->next_entry : __jit_debug_descriptor.first_entry) =
       entry.next_entry;
-  Tell(2, entry);
+  Announce(2, entry);
 }
 
 std::string WithAddresses(std::string_view object, std::span<const uint64_t> addresses) {

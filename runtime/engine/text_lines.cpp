@@ -76,7 +76,7 @@ std::optional<SourceLine> SourceLineAt(std::string_view text, uint32_t line) {
 }
 
 namespace {
-std::string_view Behind(std::string_view text, std::string_view directive) {
+std::string_view After(std::string_view text, std::string_view directive) {
   for (size_t at = text.find(directive); at != std::string_view::npos; at = text.find(directive, at + 1)) {
     const std::string_view line = text.substr(text.rfind('\n', at) + 1, at - text.rfind('\n', at) - 1);
     if (Trimmed(line).empty()) return Trimmed(text.substr(at + directive.size(), 64));
@@ -86,14 +86,14 @@ std::string_view Behind(std::string_view text, std::string_view directive) {
 }  // namespace
 
 uint32_t VersionOf(std::string_view text) {
-  std::string_view rest = Behind(text, ".version");
+  std::string_view rest = After(text, ".version");
   const uint32_t major = TakeNumber(rest);
   if (rest.starts_with('.')) rest.remove_prefix(1);
   return major == 0 ? 0 : major * 10 + TakeNumber(rest);
 }
 
 uint32_t TargetOf(std::string_view text) {
-  std::string_view rest = Behind(text, ".target");
+  std::string_view rest = After(text, ".target");
   for (std::string_view prefix : {"sm_", "compute_"}) {
     if (!rest.starts_with(prefix)) continue;
     rest.remove_prefix(prefix.size());

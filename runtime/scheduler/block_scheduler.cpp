@@ -225,7 +225,7 @@ uint32_t BlockScheduler::CompleteGroups(uint32_t w) {
     const uint32_t group = LanesOfClass(w, rest & LanesEqual(&Word(0, first_thread), mask), collective);
     rest &= ~group;
     if ((group & ~mask) != 0) {
-      released |= CompleteStrangers(w, group);
+      released |= CompleteOutsideMask(w, group);
       if (fault_.kind != 0) return 0;
       continue;
     }
@@ -241,7 +241,7 @@ uint32_t BlockScheduler::CompleteGroups(uint32_t w) {
 // Lanes of one class and mask, of which some are not in that mask. A GPU runs those at one instruction
 // together, whatever the mask names, if they name the same one; it traps if they do not, or if lanes of the
 // mask wait elsewhere under it. No lane is excluded while others of the warp may still come.
-uint32_t BlockScheduler::CompleteStrangers(uint32_t w, uint32_t lanes) {
+uint32_t BlockScheduler::CompleteOutsideMask(uint32_t w, uint32_t lanes) {
   Warp& warp = warps_[w];
   const uint32_t first_thread = w * PTX2CPU_WARP_SIZE;
   const uint32_t* points = block_->points + size_t{w} * PTX2CPU_WARP_SIZE;

@@ -110,7 +110,7 @@ class BlockScheduler {
   // collectives (block_scheduler.cpp)
   uint32_t LanesOfClass(uint32_t w, uint32_t lanes, uint32_t collective) const;
   uint32_t CompleteGroups(uint32_t w);
-  uint32_t CompleteStrangers(uint32_t w, uint32_t lanes);
+  uint32_t CompleteOutsideMask(uint32_t w, uint32_t lanes);
   uint32_t Converge(uint32_t w);
 
   // named and cluster barriers (barriers.cpp)

@@ -39,7 +39,7 @@ extern "C" __global__ void cluster_ring(const unsigned* in, unsigned* out, unsig
     value = value * 3 + got + rank;
   }
   out[i] = value;
-  // Nobody ends while another may still read from it.
+  // No thread ends while another may still read from it.
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 

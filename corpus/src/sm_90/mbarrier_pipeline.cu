@@ -83,7 +83,7 @@ extern "C" __global__ void mbarrier_split(const unsigned* in, unsigned* out, uns
   for (unsigned r = 0; r < rounds; ++r) {
     words[r % 2][tid] = value;
     unsigned long long state = Arrive(&barrier);
-    unsigned own = value * 5 + r;  // needs nobody else
+    unsigned own = value * 5 + r;  // needs no other thread
     WaitState(&barrier, state);
     value = own ^ words[r % 2][(tid + 1) % blockDim.x];
   }

@@ -6,10 +6,10 @@
 
 namespace cg = cooperative_groups;
 
-constexpr unsigned kMostPoints = 8192, kMostBlocks = 1024;
+constexpr unsigned kMaxPoints = 8192, kMaxBlocks = 1024;
 
-__device__ double residual[kMostPoints], direction[kMostPoints], image[kMostPoints];
-__device__ double partial[2][kMostBlocks];
+__device__ double residual[kMaxPoints], direction[kMaxPoints], image[kMaxPoints];
+__device__ double partial[2][kMaxBlocks];
 
 static __device__ double ImageAt(const double* diagonal, unsigned i, unsigned width, unsigned height) {
   unsigned column = i % width, row = i / width;
@@ -79,7 +79,7 @@ extern "C" __global__ void conjugate_gradient(const double* diagonal, const doub
       grid.sync();
     }
     if (first == 0) steps[s] = step;
-    grid.sync();  // nobody starts the next system while another still reads this one
+    grid.sync();  // no thread starts the next system while another still reads this one
   }
 }
 

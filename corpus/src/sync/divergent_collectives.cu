@@ -37,7 +37,7 @@ extern "C" __global__ void collective_across_arms(const unsigned* in, unsigned* 
   out[2 * i + 1] = votes;
 }
 
-// Lanes leave a loop one by one; those that stay go on with collectives among themselves.
+// Lanes leave a loop one by one; those that stay continue with collectives among themselves.
 extern "C" __global__ void collectives_in_trips(const unsigned* in, unsigned* out) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32, value = in[i];
   unsigned trips = value % 13, sum = 0;

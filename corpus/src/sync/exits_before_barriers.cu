@@ -1,5 +1,5 @@
 // Threads that end for good while the others of their block still meet at barriers: an ended thread is waited for by
-// nobody.
+// no thread.
 
 // Whole warps end: warp w after w + 1 rounds. Any block size. Dynamic shared memory: 4 * blockDim.x bytes.
 extern "C" __global__ void warps_exit(const unsigned* in, unsigned* out) {

@@ -3,9 +3,9 @@
 
 namespace cg = cooperative_groups;
 
-constexpr unsigned kMostKept = 8192;
+constexpr unsigned kMaxKept = 8192;
 
-__device__ int kept[kMostKept];
+__device__ int kept[kMaxKept];
 __device__ unsigned kept_count, finished_blocks;
 
 // Keeps the elements above a bound: the first of the lanes that are here together makes room for all of them. The

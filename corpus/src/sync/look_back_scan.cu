@@ -1,4 +1,4 @@
-// Prefix sums of a whole grid in a single pass: a block takes the next tile, says its sum, and looks back over the tiles
+// Prefix sums of a whole grid in a single pass: a block takes the next tile, publishes its sum, and looks back over the tiles
 // before until it meets one that knows its prefix. A warp looks at 32 of them at a time.
 // The block size is a multiple of 32, at most 4096 tiles; the grid covers the data, one element per thread.
 // Idea: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.

@@ -8,7 +8,7 @@ static __device__ __forceinline__ void BarrierArrive(unsigned id, unsigned threa
 }
 
 // Warp specialisation: the first half of the warps fills two buffers in turn, the second half empties them. A barrier
-// says a buffer is full, another that it is empty; whoever need not wait only arrives.
+// reports that a buffer is full, another that it is empty; a thread that need not wait only arrives.
 // The block size is a multiple of 64. Dynamic shared memory: 4 * blockDim.x bytes. One result per consumer thread.
 extern "C" __global__ void produce_consume(const unsigned* in, unsigned* out, unsigned tiles) {
   extern __shared__ unsigned buffers[];

@@ -1,4 +1,4 @@
-// The plain kernels of COX Table 1 that stand nowhere else in the corpus (corpus/COX.md says which is which).
+// The plain kernels of COX Table 1 that appear nowhere else in the corpus (corpus/COX.md says which is which).
 
 // Start of a conjugate gradient iteration: everything known before the first step.
 extern "C" __global__ void init_vectors(const double* right, double* residual, double* x, unsigned n) {
@@ -25,7 +25,7 @@ extern "C" __global__ void copy_between(const unsigned* from, unsigned* to, unsi
 }
 
 // Waits until a word in memory is one or more. The first block raises it after its own work, the others wait: a block
-// may rely on the ones before it. Afterwards each thread says what the first block left for it.
+// may rely on the ones before it. Afterwards each thread reports what the first block left for it.
 extern "C" __global__ void spin_until_raised(unsigned* flag, unsigned* mail, unsigned* out, unsigned rounds) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (blockIdx.x == 0) {

@@ -5,12 +5,12 @@
 // (gridDim.y == 1, first_device 0 and 1) whose blocks are all resident; either way of one loaded module.
 // Matrix, exactness and block size as in conjugate_gradient.cu; an even number of rows, at most 4096 points a device.
 
-constexpr unsigned kMostPoints = 4096, kMostWidth = 128, kMostBlocks = 512;
+constexpr unsigned kMaxPoints = 4096, kMaxWidth = 128, kMaxBlocks = 512;
 
 struct Device {
-  double residual[kMostPoints], image[kMostPoints];
-  double direction[kMostPoints + 2 * kMostWidth];  // with the neighbour's edge rows before and behind
-  double partial[2][kMostBlocks];
+  double residual[kMaxPoints], image[kMaxPoints];
+  double direction[kMaxPoints + 2 * kMaxWidth];  // with the neighbour's edge rows before and after
+  double partial[2][kMaxBlocks];
   unsigned arrived;  // blocks, over all rounds
 };
 __device__ Device devices[2];

@@ -40,10 +40,11 @@ auto ForDevice(Read read) {
 
 void WarnOnce(const std::string& text) {
   static std::mutex mutex;
-  static auto* const said = new std::set<std::string>;
+  static auto* const printed = new std::set<std::string>;
   constexpr size_t kMax = 100;  // further errors of a program that retries forever are not reported
   std::lock_guard lock(mutex);
-  if (said->size() < kMax && said->insert(text).second) std::fprintf(stderr, "ptx2cpu: %s", text.c_str());
+  if (printed->size() < kMax && printed->insert(text).second)
+    std::fprintf(stderr, "ptx2cpu: %s", text.c_str());
 }
 
 void Apply(const JitOptions& options, Sources& sources) {

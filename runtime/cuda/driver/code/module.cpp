@@ -37,7 +37,7 @@ const rt::ModuleVariable* FindVariable(const std::vector<rt::ModuleVariable>& va
   return found == variables.end() ? nullptr : &*found;
 }
 
-CUresult Told(const Error& error) {
+CUresult Reported(const Error& error) {
   Warn(rt::JitLog(error));
   return ResultOf(error);
 }
@@ -112,11 +112,11 @@ CUresult Module::GetVariable(std::string_view name, std::span<std::byte>& storag
   }
   for (const auto& part : parts_) {
     const auto variables = part->Variables();
-    if (!variables) return Told(variables.error());
+    if (!variables) return Reported(variables.error());
     const rt::ModuleVariable* const variable = FindVariable(*variables, name);
     if (variable == nullptr) continue;
     const auto bytes = part->Variable(name);
-    if (!bytes) return Told(bytes.error());
+    if (!bytes) return Reported(bytes.error());
     storage = *bytes;
     variables_.emplace(name, storage);
     const bool shared = variable->is_managed && library_ != nullptr;  // then it is the library's, and known
@@ -228,7 +228,7 @@ CUresult Library::FindManaged() {
   if (managed_known_) return CUDA_SUCCESS;
   for (const auto& probe : probes_) {
     const auto variables = probe->Variables();
-    if (!variables) return Told(variables.error());
+    if (!variables) return Reported(variables.error());
     for (const rt::ModuleVariable& variable : *variables) {
       if (!variable.is_managed || variable.is_extern || managed_.contains(variable.name)) continue;
       auto managed = std::make_unique<Managed>(variable.size, this);
@@ -245,7 +245,7 @@ CUresult Library::FindManaged() {
 
 CUresult Library::BindManaged(rt::KernelModule& part) {
   const auto variables = part.Variables();
-  if (!variables) return Told(variables.error());
+  if (!variables) return Reported(variables.error());
   // All are bound before one is queried: with the first query the part gets storage for what has none.
   std::vector<std::pair<std::string_view, Managed*>> bound;
   std::vector<std::vector<std::byte>> contents;
@@ -253,12 +253,12 @@ CUresult Library::BindManaged(rt::KernelModule& part) {
     if (FindVariable(*variables, name) == nullptr) continue;
     bound.emplace_back(name, managed.get());
     contents.emplace_back(managed->memory, managed->memory + managed->bytes);
-    if (const Status status = part.Bind(name, managed->memory); !status) return Told(status.error());
+    if (const Status status = part.Bind(name, managed->memory); !status) return Reported(status.error());
   }
   // Binding writes the variable's first contents; what the program has written since is put back.
   for (size_t i = 0; i < bound.size(); ++i) {
     const auto& [name, managed] = bound[i];
-    if (const auto storage = part.Variable(name); !storage) return Told(storage.error());
+    if (const auto storage = part.Variable(name); !storage) return Reported(storage.error());
     if (managed->initialised) std::memcpy(managed->memory, contents[i].data(), contents[i].size());
     managed->initialised = true;
   }

@@ -43,7 +43,7 @@ struct CaptureAnswer {
   size_t* count;
 };
 
-CUresult Tell(CUstream handle, const CaptureAnswer& answer) {
+CUresult ReportCapture(CUstream handle, const CaptureAnswer& answer) {
   if (answer.status == nullptr) return CUDA_ERROR_INVALID_VALUE;
   StreamObject* stream;
   std::shared_ptr<GraphCapture> capture;
@@ -99,27 +99,27 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
 }
 
 CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureStatus) {
-  return Tell(hStream, {captureStatus, nullptr, nullptr, nullptr, nullptr, nullptr});
+  return ReportCapture(hStream, {captureStatus, nullptr, nullptr, nullptr, nullptr, nullptr});
 }
 
 CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
                                 cuuint64_t* id_out) {
-  return Tell(hStream, {captureStatus_out, id_out, nullptr, nullptr, nullptr, nullptr});
+  return ReportCapture(hStream, {captureStatus_out, id_out, nullptr, nullptr, nullptr, nullptr});
 }
 
 CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
                                    cuuint64_t* id_out, CUgraph* graph_out,
                                    const CUgraphNode** dependencies_out, size_t* numDependencies_out) {
-  return Tell(hStream,
-              {captureStatus_out, id_out, graph_out, dependencies_out, nullptr, numDependencies_out});
+  return ReportCapture(
+      hStream, {captureStatus_out, id_out, graph_out, dependencies_out, nullptr, numDependencies_out});
 }
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
                                    cuuint64_t* id_out, CUgraph* graph_out,
                                    const CUgraphNode** dependencies_out, const CUgraphEdgeData** edgeData_out,
                                    size_t* numDependencies_out) {
-  return Tell(hStream,
-              {captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out});
+  return ReportCapture(
+      hStream, {captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out});
 }
 
 CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies,

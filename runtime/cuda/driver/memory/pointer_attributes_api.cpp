@@ -13,7 +13,7 @@ namespace ptx2cpu::driver {
 namespace {
 
 template <typename T>
-CUresult Tell(void* data, T value) {
+CUresult Put(void* data, T value) {
   std::memcpy(data, &value, sizeof value);
   return CUDA_SUCCESS;
 }
@@ -29,7 +29,7 @@ CUresult TellAccess(void* data, const Range& range, const Context& context) {
   } else if (range.kind == RangeKind::kVirtual) {
     flags = VirtualAccess(range.base, device);
   }
-  return Tell<unsigned>(data, static_cast<unsigned>(flags));
+  return Put<unsigned>(data, static_cast<unsigned>(flags));
 }
 
 // The range that the address belongs to: for mapped memory the reservation, else the allocation.
@@ -37,54 +37,54 @@ CUresult TellWhole(void* data, CUpointer_attribute attribute, const Range& range
   uintptr_t base = range.base;
   size_t size = range.size;
   if (range.kind == RangeKind::kVirtual) FindReservation(range.base, &base, &size);
-  return attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ? Tell<CUdeviceptr>(data, base)
-                                                            : Tell<size_t>(data, size);
+  return attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ? Put<CUdeviceptr>(data, base)
+                                                            : Put<size_t>(data, size);
 }
 
 CUresult TellAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer, const Range& range,
                        const Context& context) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return Tell<CUcontext>(
+      return Put<CUcontext>(
           data, range.context == nullptr ? nullptr : HandleOf(static_cast<const Context*>(range.context)));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return Tell<unsigned>(data, OnHost(range) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
+      return Put<unsigned>(data, OnHost(range) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      return Tell<CUdeviceptr>(data, pointer);
+      return Put<CUdeviceptr>(data, pointer);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      return HostMayUse(range) ? Tell<CUdeviceptr>(data, pointer) : CUDA_ERROR_INVALID_VALUE;
+      return HostMayUse(range) ? Put<CUdeviceptr>(data, pointer) : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return Tell<unsigned>(data, range.sync_memops ? 1 : 0);
+      return Put<unsigned>(data, range.sync_memops ? 1 : 0);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-      return Tell<unsigned long long>(data, range.buffer_id);
+      return Put<unsigned long long>(data, range.buffer_id);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return Tell<unsigned>(data, IsManaged(range) ? 1 : 0);
+      return Put<unsigned>(data, IsManaged(range) ? 1 : 0);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return Tell<int>(data, range.device);
+      return Put<int>(data, range.device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
       return TellWhole(data, attribute, range);
     case CU_POINTER_ATTRIBUTE_MAPPED:
-      return Tell<unsigned>(data, 1);
+      return Put<unsigned>(data, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return Tell<unsigned long long>(data,
-                                      range.kind == RangeKind::kVirtual ? AllowedHandleTypes(range) : 0ull);
+      return Put<unsigned long long>(data,
+                                     range.kind == RangeKind::kVirtual ? AllowedHandleTypes(range) : 0ull);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return TellAccess(data, range, context);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Tell<CUmemoryPool>(data, range.kind == RangeKind::kPool && !IsGraphMemory(range)
-                                          ? HandleOf(static_cast<const MemoryPool*>(range.owner))
-                                          : nullptr);
+      return Put<CUmemoryPool>(data, range.kind == RangeKind::kPool && !IsGraphMemory(range)
+                                         ? HandleOf(static_cast<const MemoryPool*>(range.owner))
+                                         : nullptr);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      return Tell<size_t>(data, range.size);
+      return Put<size_t>(data, range.size);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return Tell<CUdeviceptr>(data, range.base);
+      return Put<CUdeviceptr>(data, range.base);
     // No device memory leaves the process, or is decompressed by hardware.
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      return Tell<unsigned>(data, 0);
+      return Put<unsigned>(data, 0);
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:  // for a kernel module that does not exist
       return CUDA_ERROR_NOT_SUPPORTED;
   }
@@ -101,9 +101,9 @@ std::optional<Range> Known(CUdeviceptr pointer) {
 CUresult ReturnNothing(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return Tell<int>(data, CU_DEVICE_INVALID);
+      return Put<int>(data, CU_DEVICE_INVALID);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:  // memory of the program's own is where it is
-      return Tell<CUdeviceptr>(data, pointer);
+      return Put<CUdeviceptr>(data, pointer);
     case CU_POINTER_ATTRIBUTE_CONTEXT:
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -114,7 +114,7 @@ CUresult ReturnNothing(void* data, CUpointer_attribute attribute, CUdeviceptr po
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return Tell<unsigned long long>(data, 0);
+      return Put<unsigned long long>(data, 0);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -123,7 +123,7 @@ CUresult ReturnNothing(void* data, CUpointer_attribute attribute, CUdeviceptr po
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      return Tell<unsigned>(data, 0);
+      return Put<unsigned>(data, 0);
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
       break;
   }
@@ -150,7 +150,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
     if (data[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const bool no_host_pointer =
         range && attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER && !HostMayUse(*range);
-    const CUresult result = no_host_pointer ? Tell<void*>(data[i], nullptr)
+    const CUresult result = no_host_pointer ? Put<void*>(data[i], nullptr)
                             : range         ? TellAttribute(data[i], attributes[i], ptr, *range, *context)
                                             : ReturnNothing(data[i], attributes[i], ptr);
     if (result != CUDA_SUCCESS) return result;

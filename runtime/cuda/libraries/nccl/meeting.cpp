@@ -1,4 +1,4 @@
-// The process that made a unique id, until all ranks have met. Strangers may connect: only ranks know the
+// The process that made a unique id, until all ranks have met. Any process may connect: only ranks know the
 // name.
 #include "runtime/cuda/libraries/nccl/meeting.h"
 
@@ -29,14 +29,14 @@ class Meeting {
       : name_(name), local_(local), network_(network) {}
 
   void Host() {
-    if (!AwaitRanks()) return Tell(Answer::kGone);
+    if (!AwaitRanks()) return Send(Answer::kGone);
     std::ranges::sort(guests_, {}, [](const Guest& guest) { return guest.hello.rank; });
     if (std::ranges::all_of(guests_, &Guest::local)) {
       const Descriptor file(Region::MakeFile(ranks_));
-      if (file) Tell(Answer::kMemory, file.number());
+      if (file) Send(Answer::kMemory, file.number());
       return;
     }
-    Tell(Answer::kNetwork);
+    Send(Answer::kNetwork);
     std::vector<Place> places(guests_.size());
     if (!Collect(places)) return;
     for (const Guest& guest : guests_) SendAll(guest.socket, places.data(), places.size() * sizeof(Place));
@@ -131,7 +131,7 @@ class Meeting {
   static void TellOne(const Guest& guest, Answer answer, int file = -1) {
     driver::SendWithFile(guest.socket, &answer, sizeof answer, file);
   }
-  void Tell(Answer answer, int file = -1) const {
+  void Send(Answer answer, int file = -1) const {
     for (const Guest& guest : guests_) {
       if (guest.known) TellOne(guest, answer, file);
     }
