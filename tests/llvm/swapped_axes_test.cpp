@@ -193,7 +193,7 @@ class Second final : public rt::LaterCode {
 };
 
 // The output, or the error, of a launch whose blocks change from the first code to the second.
-std::string RunBoth(const Compiled& first, const Compiled& second, const Dim3& grid, uint32_t n,
+std::string RunBoth(const SharedKernel& first, const SharedKernel& second, const Dim3& grid, uint32_t n,
                     unsigned workers, bool& changed) {
   harness::KernelCall call = CallOf(grid, n);
   const ir::Function& kernel = first->module().functions[0];
@@ -216,7 +216,7 @@ TEST_CASE("code with other axes replaces a launch's code while it runs", "[axes]
   const std::string fault = "setp.eq.s32 %p3, %x, 237;\n  setp.eq.and.s32 %p3, %y, 1907, %p3;\n  @%p3 trap;";
   for (const std::string& value : {std::string(), fault}) {
     const std::string text = Kernel(kRequired, kAlongY, value);
-    const Compiled swapped = Compile(text), plain = Compile(text, {.lane_width = 1});
+    const SharedKernel swapped = CompileText(text), plain = CompileText(text, {.lane_width = 1});
     REQUIRE((Swaps(swapped) && !Swaps(plain)));
     const Dim3 grid{30, 170, value.empty() ? 2u : 1u};
     const uint32_t n = value.empty() ? 235 : 2040;

@@ -267,10 +267,10 @@ DONE:
   ret;
 }
 )";
-  const Compiled plain = Compile(text, {.lane_width = 1});
+  const SharedKernel plain = CompileText(text, {.lane_width = 1});
   for (const char* target : {"native", "x86-64-v4", "x86-64-v3"}) {
     INFO(target);
-    const Compiled vectors = Compile(text, {.target = *lowering::ResolveTarget(target)});
+    const SharedKernel vectors = CompileText(text, {.target = *lowering::ResolveTarget(target)});
     for (uint32_t n : {576u, 600u, 640u, 671u, 672u, 703u, 704u, 767u, 768u, 800u, 1100u}) {
       INFO(n);
       CHECK(Run(vectors, 96, n) == Run(plain, 96, n));
