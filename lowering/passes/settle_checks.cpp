@@ -17,7 +17,8 @@
 // must be a pointer that was a parameter, plus integers; what is put together from loaded parts, or else is
 // no such sum, may be any address.
 //
-// Of warp operations that follow each other without an access in between only the first is announced.
+// Of warp operations that follow each other without an access in between only the first is announced, and of
+// barriers of the whole block only that threads leave them.
 #include <algorithm>
 #include <initializer_list>
 #include <vector>
@@ -157,29 +158,61 @@ class Origins {
   std::vector<bool> is_other_;  // not surely a pointer
 };
 
-// Of shared memory: those that meet no access of another thread in the intervals they are in.
-std::vector<ir::InstId> ApartInShared(const ir::Module& module, const ir::Function& f,
-                                      std::optional<analysis::LaunchShape> launch) {
-  using Effects = analysis::MemoryEffects;
-  const Effects effects(module, f, launch, Effects::Of::kChecks);
-  const analysis::BarrierIntervals intervals(module, f, effects);
-  std::vector<ir::InstId> apart;
-  // No barrier waits for a copy.
-  const bool copies = std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
-    return inst.block.valid() && inst.op == Opcode::kCheckAccess &&
-           (inst.attrs.index & PTX2CPU_ACCESS_ASYNC) != 0;
-  });
-  if (copies) return apart;
-  if (!intervals.known() || !intervals.AllTogether()) return apart;
-  for (uint32_t s = 0; s < intervals.stretches().size(); ++s) {
-    for (const uint32_t e : intervals.stretches()[s].effects) {
-      if (effects.all()[e].access == analysis::Access::kUnknown) continue;
-      const bool meets = std::ranges::any_of(intervals.effects_around(s),
-                                             [&](uint32_t other) { return effects.Conflict(e, other); });
-      if (!meets) apart.push_back(effects.all()[e].inst);
+// The intervals between barriers of the block, and what accesses of shared memory may meet in them.
+class SharedAccesses {
+ public:
+  SharedAccesses(const ir::Module& module, const ir::Function& f, std::optional<analysis::LaunchShape> launch)
+      : f_(f),
+        effects_(module, f, launch, analysis::MemoryEffects::Of::kChecks),
+        intervals_(module, f, effects_) {}
+
+  // All threads of the block that have not left come to the same barrier each time.
+  bool AllTogether() const { return intervals_.known() && intervals_.AllTogether(); }
+
+  // Those that meet no access of another thread in the intervals they are in.
+  std::vector<ir::InstId> Apart() const {
+    std::vector<ir::InstId> apart;
+    // No barrier waits for a copy.
+    const bool copies = std::ranges::any_of(f_.insts, [](const ir::Inst& inst) {
+      return inst.block.valid() && inst.op == Opcode::kCheckAccess &&
+             (inst.attrs.index & PTX2CPU_ACCESS_ASYNC) != 0;
+    });
+    if (copies || !AllTogether()) return apart;
+    for (uint32_t s = 0; s < intervals_.stretches().size(); ++s) {
+      for (const uint32_t e : intervals_.stretches()[s].effects) {
+        if (effects_.all()[e].access == analysis::Access::kUnknown) continue;
+        const bool meets = std::ranges::any_of(intervals_.effects_around(s),
+                                               [&](uint32_t other) { return effects_.Conflict(e, other); });
+        if (!meets) apart.push_back(effects_.all()[e].inst);
+      }
     }
+    return apart;
   }
-  return apart;
+
+ private:
+  const ir::Function& f_;
+  analysis::MemoryEffects effects_;
+  analysis::BarrierIntervals intervals_;
+};
+
+// Barriers of the whole block: that a thread comes to one orders nothing, that it leaves one does, and where
+// all threads leave together one call does for all. Of operations of whole warps one call may do for both.
+void JoinSteps(ir::Function& f, bool all_together) {
+  constexpr uint32_t kWarp = 0xffffffff;
+  std::vector<ir::InstId> arrivals;
+  for (uint32_t n = 0; n < f.insts.size(); ++n) {
+    ir::Inst& inst = f.insts[n];
+    if (!inst.block.valid() || inst.op != Opcode::kCheckSync) continue;
+    const uint32_t step = PTX2CPU_SYNC_STEP(inst.attrs.index);
+    const bool is_named = (inst.attrs.index & PTX2CPU_SYNC_CONVERGED) == 0;
+    if ((step == PTX2CPU_SYNC_WARP_ARRIVE || step == PTX2CPU_SYNC_WARP_LEAVE) && is_named &&
+        analysis::NumberOf(f, inst.operands[0]) == std::optional<uint64_t>(kWarp))
+      inst.attrs.index |= PTX2CPU_SYNC_TOGETHER;
+    if (analysis::NumberOf(f, inst.operands[1]) != std::optional<uint64_t>(0)) continue;
+    if (step == PTX2CPU_SYNC_BLOCK_ARRIVE) arrivals.push_back({n});
+    if (step == PTX2CPU_SYNC_BLOCK_LEAVE && all_together) inst.attrs.index |= PTX2CPU_SYNC_TOGETHER;
+  }
+  for (const ir::InstId id : arrivals) ir::Remove(f, id);
 }
 
 // Callees, and what writes to images and other objects.
@@ -344,12 +377,19 @@ Status SettleChecks(ir::Module& module, ir::Function& f, const PassOptions& opti
   if (!races || (options.checks & PTX2CPU_CHECKS_INIT) != 0) return {};
   const bool orders =
       std::ranges::any_of(f.insts, [](const ir::Inst& inst) { return inst.block.valid() && Orders(inst); });
-  for (const ir::InstId id : ApartInShared(module, f, options.launch)) {
-    if (!orders || (f.at_inst(id).attrs.index & PTX2CPU_ACCESS_STRONG) == 0)
-      f.inst(id).attrs.index |= PTX2CPU_ACCESS_BOUNDS_ONLY;
+  bool all_together = false;
+  {
+    const SharedAccesses shared(module, f, options.launch);
+    all_together = shared.AllTogether();
+    for (const ir::InstId id : shared.Apart()) {
+      if (!orders || (f.at_inst(id).attrs.index & PTX2CPU_ACCESS_STRONG) == 0)
+        f.inst(id).attrs.index |= PTX2CPU_ACCESS_BOUNDS_ONLY;
+    }
   }
   RealAccesses(f, options.launch).Settle();
-  if ((options.checks & PTX2CPU_CHECKS_SYNC) == 0) DropRepeatedMeetings(f);
+  if ((options.checks & PTX2CPU_CHECKS_SYNC) != 0) return {};
+  DropRepeatedMeetings(f);
+  JoinSteps(f, all_together);
   return {};
 }
 

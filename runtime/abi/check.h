@@ -69,6 +69,10 @@ enum ptx2cpu_access_space {
 #define PTX2CPU_SYNC_ALIGNED 256u
 /* Of a warp operation: those lanes that happen to execute it together are its members. */
 #define PTX2CPU_SYNC_CONVERGED 512u
+/* Of a barrier of the whole block: all threads that have not left the kernel are together at it. Code that
+ * runs the block's threads in turn up to each barrier then calls once, for the first thread. Of an operation
+ * of the whole warp: such code calls only where lanes leave it, when all have arrived. */
+#define PTX2CPU_SYNC_TOGETHER 1024u
 #define PTX2CPU_SYNC_STEP(step) ((step) & 255u)
 enum ptx2cpu_sync_step {
   PTX2CPU_SYNC_BLOCK_ARRIVE = 0, /* barrier, threads expected (0: all of the block) */

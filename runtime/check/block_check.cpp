@@ -69,20 +69,6 @@ uint64_t LanesThatCount(const Accesses& accesses) {
   return lanes;
 }
 
-// Whether lanes access neighbouring memory in long runs.
-bool HasLongRuns(const Accesses& accesses) {
-  constexpr int kLong = 8;
-  if (accesses.addresses == nullptr) return false;
-  int runs = 0;
-  uint64_t expected = accesses.addresses[std::countr_zero(accesses.lanes)] + 1;
-  for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
-    const uint64_t address = accesses.addresses[std::countr_zero(rest)];
-    runs += address != expected ? 1 : 0;
-    expected = address + accesses.bytes;
-  }
-  return std::popcount(accesses.lanes) >= kLong * runs;
-}
-
 }  // namespace
 
 void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& accesses) {
@@ -92,14 +78,10 @@ void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& accesses) {
     return Access(block, fewer);
   }
   if (accesses.lanes == 0 || AccessRow(block, accesses)) return;
-  if (!HasLongRuns(accesses) && AccessLanes(block, accesses)) return;
+  if (AccessLanes(block, accesses)) return;
   std::optional<MemoryRange> holder;
   for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-    if (const uint64_t done = AccessRun(block, accesses, lane); done != 0) {
-      rest &= ~(done & (done - 1));
-      continue;
-    }
     const auto found = Access({block, accesses.thread + lane, accesses.ptx_line, accesses.AddressOf(lane),
                                accesses.form, accesses.bytes, accesses.variable, accesses.variable_base},
                               accesses.written);
@@ -122,8 +104,7 @@ std::optional<MemoryRange> BlockCheck::Access(const AccessSite& site, uint64_t w
   if (Wants(PTX2CPU_CHECKS_MEMORY)) CheckBounds(site, target);
   if (!target.inside) return std::nullopt;
   if (Wants(PTX2CPU_CHECKS_INIT) && (site.form & PTX2CPU_ACCESS_ASYNC) == 0) CheckInitialised(site, target);
-  if (Wants(PTX2CPU_CHECKS_RACE) && !IsSettled(site.form) &&
-      !IsUnwritten(site.block, target, site.form, written)) {
+  if (MayRace(site.block, target, site.form, written)) {
     CheckRaces(site, target, written);
     return std::nullopt;
   }
@@ -225,7 +206,8 @@ void BlockCheck::Sync(const ptx2cpu_block& block, const Steps& steps) {
   if (steps.lanes == 0) return;
   if (Wants(PTX2CPU_CHECKS_SYNC)) {
     each([&](uint32_t thread) {
-      CheckSync(block, thread, steps.ptx_line, steps.step & ~PTX2CPU_SYNC_CONVERGED, steps.a, steps.b);
+      CheckSync(block, thread, steps.ptx_line, steps.step & ~(PTX2CPU_SYNC_CONVERGED | PTX2CPU_SYNC_TOGETHER),
+                steps.a, steps.b);
     });
   }
   if (!Wants(PTX2CPU_CHECKS_RACE)) return;
@@ -235,6 +217,7 @@ void BlockCheck::Sync(const ptx2cpu_block& block, const Steps& steps) {
       if (whole) return clock_.ArriveAtBlock();
       return each([&](uint32_t thread) { clock_.ArriveAtCounted(thread, steps.a); });
     case PTX2CPU_SYNC_BLOCK_LEAVE:
+      if (whole && (steps.step & PTX2CPU_SYNC_TOGETHER) != 0) return clock_.LeaveBlockTogether();
       if (whole) return clock_.LeaveBlock(steps.thread, steps.lanes);
       return each([&](uint32_t thread) { clock_.LeaveCounted(thread, steps.a); });
     case PTX2CPU_SYNC_WARP_ARRIVE:
@@ -268,16 +251,22 @@ void BlockCheck::Sync(const ptx2cpu_block& block, const Steps& steps) {
 
 // A warp operation that names all lanes is one for the whole warp, whose lanes may come in several parts.
 void BlockCheck::LeaveWarp(const Steps& steps) {
-  const bool whole = steps.a == ~0u && (steps.step & PTX2CPU_SYNC_CONVERGED) == 0;
+  const bool converged = (steps.step & PTX2CPU_SYNC_CONVERGED) != 0;
   for (uint64_t rest = steps.lanes; rest != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
     const uint32_t thread = steps.thread + lane;
-    if (!whole) {
-      clock_.LeaveWarp(thread, steps.a);
-      rest &= rest - 1;
-      continue;
+    const auto lanes = static_cast<uint32_t>(rest >> lane) << thread % kLanes;  // of this warp
+    if ((steps.step & PTX2CPU_SYNC_TOGETHER) != 0) {
+      clock_.MeetInWarp(thread, lanes);
+    } else if (converged ? lanes == ~0u : steps.a == ~0u) {
+      clock_.LeaveWholeWarp(thread, lanes);
+    } else if (converged) {
+      clock_.LeaveConverged(thread, lanes);
+    } else {
+      for (uint32_t each = lanes; each != 0; each &= each - 1)
+        clock_.LeaveMembers(thread / kLanes * kLanes + static_cast<uint32_t>(std::countr_zero(each)),
+                            steps.a);
     }
-    clock_.LeaveWholeWarp(thread);
     const uint32_t next = lane + kLanes - thread % kLanes;  // the first lane of another warp
     rest = next < 64 ? rest >> next << next : 0;
   }

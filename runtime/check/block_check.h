@@ -9,6 +9,7 @@
 #include "runtime/abi/check.h"
 #include "runtime/check/checks.h"
 #include "runtime/check/finding.h"
+#include "runtime/check/global_shadow.h"
 #include "runtime/check/line.h"
 #include "runtime/device/device_heap.h"
 
@@ -21,6 +22,7 @@ struct LaunchCheck {
   const DeviceHeap* heap = nullptr;
   std::function<bool(uint64_t address, uint64_t bytes)> holds;
   LaunchClock clock;
+  GlobalShadow* shadow = nullptr;  // its own while it runs
 };
 
 struct AccessSite {
@@ -85,26 +87,36 @@ class BlockCheck {
     uint32_t first;  // active lane
     bool is_row;     // or all at one place
   };
-  static bool IsSettled(uint32_t form);
+  bool MayRace(const ptx2cpu_block& block, const Target& target, uint32_t form, uint64_t written);
   // Of the lines of shared memory. What a block did before the last barrier of all its threads is ordered
   // before what comes, so each such barrier makes another owner, which knows nothing.
   uint64_t SharedOwner() const { return begun_ << 32 | clock_.latest_of_all(); }
   bool IsUnwritten(const ptx2cpu_block& block, const Target& target, uint32_t form, uint64_t written);
   bool AccessRow(const ptx2cpu_block& block, const Accesses& given);
-  uint64_t AccessRun(const ptx2cpu_block& block, const Accesses& accesses, uint32_t lane);
   bool EnterAll(const Accesses& accesses, const AccessSite& whole, const Target& target, uint32_t first,
                 uint32_t last);
   void EnterLines(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines,
                   uint64_t owner);
   bool EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines);
-  bool EnterReadsOfAll(const Entering& entering, uint64_t from, uint64_t to, Cell* cells) const;
+  bool EnterReadsOfAll(const Entering& entering, const CellsOfWords& cells) const;
   static uint16_t ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift);
   Row RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift) const;
   // lane_races.cpp
   bool Synchronises(const Accesses& accesses, uint64_t real, uint64_t bytes) const;
   bool AccessLanes(const ptx2cpu_block& block, const Accesses& accesses);
   void EnterLanes(const Accesses& accesses, const AccessSite& whole, const Target& target);
-  bool EnterLane(const Accesses& accesses, uint32_t lane, uint64_t offset, Lines& lines, uint64_t owner,
+  // The lines that the last lane's access is in.
+  struct LinesOfLane {
+    // The offset of this place, in the window or real, into the memory of its lines.
+    uint64_t GoTo(uint64_t at);
+
+    GlobalShadow* shadow;  // null: shared memory
+    Lines* lines;
+    uint64_t owner;
+    uint64_t base = ~uint64_t{0};  // of the stretch
+  };
+  bool EnterRun(const Accesses& accesses, uint64_t lanes, const AccessSite& whole, const Target& target);
+  bool EnterLane(const Accesses& accesses, uint32_t lane, uint64_t offset, LinesOfLane& of,
                  Conflict& conflict);
   // block_races.cpp again
   void CheckRaces(const AccessSite& site, const Target& target, uint64_t written);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <mutex>
 
 #include "runtime/check/block_check.h"
 #include "runtime/check/global_shadow.h"
@@ -28,11 +27,6 @@ uint16_t WordsIn(uint64_t n, uint64_t from, uint64_t to) {
 }
 
 }  // namespace
-
-// Whether the code knows that an access of shared memory does not race.
-bool BlockCheck::IsSettled(uint32_t form) {
-  return PTX2CPU_SPACE_OF_ACCESS(form) == PTX2CPU_SPACE_SHARED && (form & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0;
-}
 
 // Programs walk down from a pointer to an array's end, and count elements from 1. A number that may be an
 // address, and is near no allocation, means nothing.
@@ -74,8 +68,16 @@ bool BlockCheck::IsUnwritten(const ptx2cpu_block& block, const Target& target, u
   });
 }
 
+// Whether an access must be entered: neither does the code know that it does not race, nor its allocation.
+bool BlockCheck::MayRace(const ptx2cpu_block& block, const Target& target, uint32_t form, uint64_t written) {
+  const bool is_shared = target.memory == Target::Memory::kShared;
+  if (!Wants(PTX2CPU_CHECKS_RACE) || !(is_shared || target.memory == Target::Memory::kGlobal)) return false;
+  const bool is_settled =
+      PTX2CPU_SPACE_OF_ACCESS(form) == PTX2CPU_SPACE_SHARED && (form & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0;
+  return !is_settled && !IsUnwritten(block, target, form, written);
+}
+
 void BlockCheck::CheckRaces(const AccessSite& site, const Target& target, uint64_t written) {
-  if (target.memory != Target::Memory::kShared && target.memory != Target::Memory::kGlobal) return;
   const bool strong = (site.form & PTX2CPU_ACCESS_STRONG) != 0;
   const bool reads = (site.form & PTX2CPU_ACCESS_READS) != 0;
   if ((site.form & PTX2CPU_ACCESS_ASYNC) != 0) {
@@ -118,9 +120,8 @@ void BlockCheck::EnterGlobal(const AccessSite& site, const Target& target, CellA
   const uint64_t end = target.real + std::min<uint64_t>(site.bytes, kMaxWords * 4);
   for (uint64_t at = target.real; at < end;) {
     const uint64_t base = at / kStretch * kStretch, stop = std::min(base + kStretch, end);
-    GlobalShadow::Stretch& stretch = GlobalShadow::Get().StretchOf(base);
-    std::lock_guard lock(stretch.lock);
-    EnterWords(site, target, access, at - base, stop - base, stretch.lines, launch_->number);
+    EnterWords(site, target, access, at - base, stop - base, launch_->shadow->StretchOf(base),
+               launch_->number);
     at = stop;
   }
 }
@@ -130,21 +131,24 @@ void BlockCheck::EnterGlobal(const AccessSite& site, const Target& target, CellA
 void BlockCheck::EnterWords(const AccessSite& site, const Target& target, CellAccess access, uint64_t from,
                             uint64_t to, Lines& lines, uint64_t owner) {
   bool raced = false;
+  const bool is_whole = from % 4 == 0 && to % 4 == 0;
+  const uint32_t shift = (from | to) % 16 == 0 ? 2 : 0;
   for (uint64_t n = from / kBytesOfLine; n * kBytesOfLine < to; ++n) {
-    if (!lines.At(n, owner).has_cells && from % 4 == 0 && to % 4 == 0 && !access.lockstep &&
-        !access.stamp.is_copy) {
+    const Line& line = lines.At(n, owner);
+    if (is_whole && !access.lockstep && !access.stamp.is_copy) {
       const ThreadGroup me = clock_.GroupOf(site.thread, site.thread);
       const Row row = RowOf(site, me, static_cast<int32_t>(site.thread), kOneThread);
-      if (me.at_once && lines.EnterRow(n, {row, me, WordsIn(n, from / 4, to / 4), access.writes}, clock_))
+      const uint16_t words = WordsIn(n, from / 4, to / 4);
+      if (me.at_once && me.epoch <= Row::kMaxEpoch && (line.in_cells & words) == 0 &&
+          lines.EnterRow(n, {row, me, words, access.writes}, clock_))
         continue;
     }
-    Cell* const cells = lines.CellsOf(n);
     for (uint64_t word = std::max(n * kWordsOfLine, from / 4); word < (n + 1) * kWordsOfLine && word * 4 < to;
-         ++word) {
+         word += 1u << shift) {
       const uint64_t first = std::max(word * 4, from), last = std::min(word * 4 + 4, to);
       access.bytes = static_cast<uint8_t>(((1u << (last - first)) - 1) << (first - word * 4));
       Conflict conflict;
-      if (Enter(cells[word % kWordsOfLine], access, clock_, conflict)) continue;
+      if (EnterCells(lines.CellsOf(n, word % kWordsOfLine, shift), access, clock_, conflict)) continue;
       if (!raced) ReportRace(site, target, conflict);
       raced = true;
     }
@@ -154,10 +158,14 @@ void BlockCheck::EnterWords(const AccessSite& site, const Target& target, CellAc
 Row BlockCheck::RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread,
                       uint8_t shift) const {
   const uint32_t strong = (site.form & PTX2CPU_ACCESS_STRONG) != 0 ? 1 : 0;
-  return {clock_.block(), threads.epoch, clock_.time(), thread, site.ptx_line, shift, strong};
+  return {clock_.block(), clock_.time(), threads.epoch, site.ptx_line, thread, shift, strong};
 }
 
 namespace {
+
+uint32_t WordsApart(const Accesses& accesses) {
+  return static_cast<uint32_t>(accesses.stride == 0 ? accesses.bytes : accesses.stride) / 4;
+}
 
 // The same accesses as a sequence, if active lanes' addresses are one. They have addresses.
 std::optional<Accesses> AsRow(const Accesses& accesses) {
@@ -190,9 +198,18 @@ bool HasRowForm(const Accesses& accesses) {
   return IsForLanesTogether(accesses.form) && (bytes == 4 || bytes == 8 || bytes == 16);
 }
 
+// One place, or places that a row can have: each thread's in a part of the line of its own.
+bool HasRowStride(const Accesses& accesses) {
+  constexpr int64_t kMaxStride = kBytesOfLine / 2;
+  const int64_t stride = accesses.stride, bytes = accesses.bytes;
+  return stride == 0 || stride == bytes ||
+         (stride > bytes && stride <= kMaxStride && std::has_single_bit(static_cast<uint64_t>(stride)));
+}
+
 }  // namespace
 
-// Neighbouring threads that access neighbouring memory, or one place. False: nothing has been done.
+// Threads that access neighbouring memory, or each the same part of what neighbours have, or one place.
+// False: nothing has been done.
 bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
   const bool is_copy = (given.form & PTX2CPU_ACCESS_ASYNC) != 0;
   if (Wants(PTX2CPU_CHECKS_INIT) || !HasRowForm(given) || (is_copy && Wants(PTX2CPU_CHECKS_RACE)))
@@ -204,7 +221,7 @@ bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
     if (!made) return false;
   }
   const Accesses& accesses = made ? *made : given;
-  if (accesses.stride != 0 && accesses.stride != bytes) return false;
+  if (!HasRowStride(accesses)) return false;
   const auto first = static_cast<uint32_t>(std::countr_zero(accesses.lanes)),
              last = 63 - static_cast<uint32_t>(std::countl_zero(accesses.lanes));
   const uint64_t address = accesses.AddressOf(first);
@@ -218,32 +235,12 @@ bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
                          accesses.variable_base};
   if (!whole.IsInVariable()) return false;
   const Target target = TargetOf(*launch_, whole);
-  if (!target.inside || target.real % bytes != 0) return false;
-  const bool races = Wants(PTX2CPU_CHECKS_RACE) &&
-                     (target.memory == Target::Memory::kShared || target.memory == Target::Memory::kGlobal) &&
-                     !IsSettled(accesses.form) &&
-                     !IsUnwritten(block, target, accesses.form, accesses.written);
-  if (races)
+  if (!target.inside || (target.real & (bytes - 1)) != 0) return false;
+  if (MayRace(block, target, accesses.form, accesses.written))
     return !Synchronises(accesses, target.real, whole.bytes) &&
            EnterAll(accesses, whole, target, first, last);
   if (target.holder.bytes != 0 && accesses.range != PTX2CPU_NO_CHECK_RANGE) Remember(accesses, target.holder);
   return true;
-}
-
-// Lanes from this one on, as far as they access neighbouring memory. Returns those that are done, as bits.
-uint64_t BlockCheck::AccessRun(const ptx2cpu_block& block, const Accesses& accesses, uint32_t lane) {
-  if (accesses.addresses == nullptr || Wants(PTX2CPU_CHECKS_INIT) || !HasRowForm(accesses)) return 0;
-  uint32_t end = lane + 1;
-  while (end < 64 && (accesses.lanes >> end & 1) != 0 &&
-         accesses.addresses[end] == accesses.addresses[end - 1] + accesses.bytes)
-    ++end;
-  if (end - lane < 2) return 0;
-  Accesses run = accesses;
-  run.addresses = nullptr;
-  run.stride = accesses.bytes;
-  run.first = accesses.addresses[lane] - uint64_t{lane} * accesses.bytes;
-  run.lanes = (~uint64_t{0} >> (64 - (end - lane))) << lane;
-  return AccessRow(block, run) ? run.lanes : 0;
 }
 
 bool BlockCheck::EnterAll(const Accesses& accesses, const AccessSite& whole, const Target& target,
@@ -251,7 +248,7 @@ bool BlockCheck::EnterAll(const Accesses& accesses, const AccessSite& whole, con
   const bool is_row = accesses.stride != 0 || first == last;
   if (!is_row && whole.Writes()) return false;
   const ThreadGroup threads = clock_.GroupOf(accesses.thread + first, accesses.thread + last);
-  if (!threads.at_once) return false;
+  if (!threads.at_once || threads.epoch > Row::kMaxEpoch) return false;
   const Entering entering{accesses, whole, target, threads, first, is_row};
   if (target.memory == Target::Memory::kShared) {
     EnterLines(entering, target.offset, target.offset + whole.bytes, target.offset, shared_, SharedOwner());
@@ -261,9 +258,8 @@ bool BlockCheck::EnterAll(const Accesses& accesses, const AccessSite& whole, con
   const uint64_t end = target.real + whole.bytes;
   for (uint64_t at = target.real; at < end;) {
     const uint64_t base = at / kStretch * kStretch, stop = std::min(base + kStretch, end);
-    GlobalShadow::Stretch& stretch = GlobalShadow::Get().StretchOf(base);
-    std::lock_guard lock(stretch.lock);
-    EnterLines(entering, at - base, stop - base, target.real - base, stretch.lines, launch_->number);
+    EnterLines(entering, at - base, stop - base, target.real - base, launch_->shadow->StretchOf(base),
+               launch_->number);
     at = stop;
   }
   return true;
@@ -274,21 +270,26 @@ bool BlockCheck::EnterAll(const Accesses& accesses, const AccessSite& whole, con
 void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to, uint64_t start,
                             Lines& lines, uint64_t owner) {
   const auto& [accesses, whole, target, threads, first, is_row] = entering;
-  const uint32_t words_each = accesses.bytes / 4;
-  const auto shift = static_cast<uint8_t>(std::countr_zero(words_each));
-  const auto begin = static_cast<int64_t>(start) / 4;  // in words; a multiple of each thread's
+  // In words: what a thread accesses, and between neighbours' accesses.
+  const uint32_t words_each = accesses.bytes / 4, words_apart = WordsApart(accesses);
+  const auto shift = static_cast<uint8_t>(std::countr_zero(words_apart));
+  const int64_t here = static_cast<int64_t>(start) / 4, begin = here & -static_cast<int64_t>(words_apart);
+  uint64_t pattern = ((uint64_t{1} << words_each) - 1) << (here - begin);
+  for (uint32_t apart = words_apart; apart < kWordsOfLine; apart *= 2) pattern |= pattern << apart;
   for (uint64_t n = from / kBytesOfLine; n * kBytesOfLine < to; ++n) {
     uint16_t words = WordsIn(n, from / 4, to / 4);
     const auto line_begin = static_cast<int64_t>(n * kWordsOfLine);
-    if (is_row) words &= ActiveWords(accesses.lanes >> first, line_begin - begin, shift);
-    const bool is_one = accesses.stride == 0;
-    const auto thread = static_cast<int32_t>(threads.first) +
-                        (is_one ? 0 : static_cast<int32_t>((line_begin - begin) >> shift));
+    if (is_row)
+      words &=
+          static_cast<uint16_t>(pattern) & ActiveWords(accesses.lanes >> first, line_begin - begin, shift);
     if (words == 0) continue;
-    const RowAccess access{RowOf(whole, threads, thread, is_one ? kOneThread : shift), threads, words,
+    // One thread's access too is a row of neighbours, as which its neighbours' join it.
+    const auto thread = static_cast<int32_t>(threads.first) +
+                        (is_row ? static_cast<int32_t>((line_begin - begin) >> shift) : 0);
+    const RowAccess access{RowOf(whole, threads, thread, is_row ? shift : kOneThread), threads, words,
                            whole.Writes()};
     if (is_row && lines.EnterFirst(n, owner, access)) continue;
-    if (!lines.At(n, owner).has_cells &&
+    if ((lines.At(n, owner).in_cells & words) == 0 &&
         (is_row ? lines.EnterRow(n, access, clock_) : lines.EnterReadOfAll(n, access, clock_)))
       continue;
     const bool is_free = EnterEach(entering, std::max(from, n * kBytesOfLine),
@@ -317,14 +318,14 @@ uint16_t BlockCheck::ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift) 
   return words;
 }
 
-// The words that all lanes read. False if some remain, which may be entered again.
-bool BlockCheck::EnterReadsOfAll(const Entering& entering, uint64_t from, uint64_t to, Cell* cells) const {
+// What all lanes read. False if some of it remains, which may be entered again.
+bool BlockCheck::EnterReadsOfAll(const Entering& entering, const CellsOfWords& cells) const {
   const bool strong = (entering.accesses.form & PTX2CPU_ACCESS_STRONG) != 0;
   const CellAccess first{clock_.Now(entering.threads.first, entering.accesses.ptx_line), 15, false, strong,
                          false};
   bool all = true;
-  for (uint64_t word = from / 4; word * 4 < to; ++word)
-    all &= EnterReads(cells[word % kWordsOfLine], first, entering.threads, clock_);
+  for (uint32_t i = 0; i < cells.count; ++i)
+    all &= EnterReads(cells.first[i * cells.step], first, entering.threads, clock_);
   return all;
 }
 
@@ -332,14 +333,17 @@ bool BlockCheck::EnterReadsOfAll(const Entering& entering, uint64_t from, uint64
 bool BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start,
                            Lines& lines) {
   const Accesses& accesses = entering.accesses;
-  Cell* const cells = lines.CellsOf(from / kBytesOfLine);
+  const uint64_t n = from / kBytesOfLine;
+  const auto words_shift = static_cast<uint32_t>(std::countr_zero(accesses.bytes / 4));
   const bool strong = (accesses.form & PTX2CPU_ACCESS_STRONG) != 0;
   bool is_free = true;
-  if (!entering.is_row && EnterReadsOfAll(entering, from, to, cells)) return true;
+  if (!entering.is_row && EnterReadsOfAll(entering, lines.CellsOf(n, from / 4 % kWordsOfLine, words_shift)))
+    return true;
   uint64_t lanes = accesses.lanes;
   if (accesses.stride != 0) {  // those in the line
-    const auto shift = static_cast<uint32_t>(std::countr_zero(accesses.bytes));
-    lanes &= ~uint64_t{0} << (entering.first + ((from - start) >> shift));
+    const auto shift = static_cast<uint32_t>(std::countr_zero(static_cast<uint64_t>(accesses.stride)));
+    const uint64_t before = from - start + static_cast<uint64_t>(accesses.stride) - 1;  // rounded up
+    lanes &= ~uint64_t{0} << (entering.first + (before >> shift));
     lanes &= ~uint64_t{0} >> (63 - entering.first - ((to - 1 - start) >> shift));
   }
   for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
@@ -348,18 +352,13 @@ bool BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to,
     const AccessSite site{entering.whole.block,     accesses.thread + lane, accesses.ptx_line,
                           accesses.AddressOf(lane), accesses.form,          accesses.bytes};
     const CellAccess access{clock_.Now(site.thread, site.ptx_line), 15, site.Writes(), strong, false};
-    bool raced = false;
-    for (uint64_t word = std::max(at, from) / 4; word * 4 < std::min(at + accesses.bytes, to); ++word) {
-      Conflict conflict;
-      if (Enter(cells[word % kWordsOfLine], access, clock_, conflict)) continue;
-      is_free = false;
-      if (raced) continue;
-      raced = true;
-      Target target = entering.target;
-      target.real += accesses.AddressOf(lane) - entering.whole.address;
-      target.offset += accesses.AddressOf(lane) - entering.whole.address;
-      ReportRace(site, target, conflict);
-    }
+    Conflict conflict;
+    if (EnterCells(lines.CellsOf(n, at / 4 % kWordsOfLine, words_shift), access, clock_, conflict)) continue;
+    is_free = false;
+    Target target = entering.target;
+    target.real += accesses.AddressOf(lane) - entering.whole.address;
+    target.offset += accesses.AddressOf(lane) - entering.whole.address;
+    ReportRace(site, target, conflict);
   }
   return is_free;
 }

@@ -17,6 +17,8 @@ struct Running {
   uint64_t launches = 0;
   std::map<const ptx2cpu_launch*, std::unique_ptr<LaunchCheck>> by_launch;
   std::map<const ptx2cpu_block*, std::unique_ptr<BlockCheck>> by_block;
+  std::vector<std::unique_ptr<GlobalShadow>> shadows;
+  std::vector<GlobalShadow*> idle;  // of these: those that no launch has
 };
 
 Running& All() {
@@ -57,13 +59,19 @@ void BeginLaunch(const ptx2cpu_launch* launch, const ptx2cpu_kernel& kernel, con
   check->parameter_bytes = kernel.parameter_bytes;
   check->heap = &heap;
   check->holds = std::move(holds);
+  if (all.idle.empty()) all.idle.push_back(all.shadows.emplace_back(std::make_unique<GlobalShadow>()).get());
+  check->shadow = all.idle.back();
+  all.idle.pop_back();
   all.by_launch[launch] = std::move(check);
 }
 
 void EndLaunch(const ptx2cpu_launch* launch) {
   Running& all = All();
   std::lock_guard lock(all.mutex);
-  all.by_launch.erase(launch);
+  const auto ended = all.by_launch.find(launch);
+  if (ended == all.by_launch.end()) return;
+  all.idle.push_back(ended->second->shadow);
+  all.by_launch.erase(ended);
   changes.fetch_add(1, std::memory_order_release);
 }
 

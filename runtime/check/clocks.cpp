@@ -25,12 +25,14 @@ void BlockClock::Begin(LaunchClock& launch, uint32_t block, uint32_t threads) {
   threads_ = threads;
   fenced_ = false;
   epochs_.assign(threads, 0);
+  one_epoch_ = true;
   knows_more_ = false;
   latest_ = 0;
   const size_t lanes = (threads + kLanes - 1) / kLanes * kLanes;
   if (met_in_warps_ || arrivals_.size() < lanes) {
     arrivals_.assign(lanes, 0);
     common_.assign(lanes, 0);
+    yet_to_leave_.assign(lanes / kLanes, 0);
   }
   met_in_warps_ = false;
   most_known_ = 0;
@@ -55,6 +57,7 @@ void BlockClock::NeedState() {
 }
 
 void BlockClock::LeaveBlock(uint32_t first, uint64_t lanes) {
+  one_epoch_ = false;
   const uint32_t before = latest_;
   const auto leave = [this](uint32_t thread) {
     const uint32_t passed = ++epochs_[thread];
@@ -71,7 +74,17 @@ void BlockClock::LeaveBlock(uint32_t first, uint64_t lanes) {
   if (latest_ != before && copies_.IsPending()) copies_.Forget(latest_);
 }
 
-ThreadGroup BlockClock::GroupOf(uint32_t first, uint32_t last) const {
+void BlockClock::LeaveBlockTogether() {
+  for (uint32_t& epoch : epochs_) ++epoch;
+  if (knows_more_) {
+    for (uint32_t thread = 0; thread < threads_; ++thread)
+      known_epochs_[thread] = std::max(known_epochs_[thread], epochs_[thread]);
+  }
+  latest_ = std::max(latest_, epochs_[0]);
+  if (copies_.IsPending()) copies_.Forget(latest_);
+}
+
+ThreadGroup BlockClock::Compared(uint32_t first, uint32_t last) const {
   uint32_t low = epochs_[first], high = low, least = KnownEpoch(first), most = least;
   // Mostly all of these numbers are the same.
   const uint32_t* const epochs = epochs_.data();
@@ -139,6 +152,13 @@ void BlockClock::LeaveCounted(uint32_t thread, uint32_t barrier) {
 void BlockClock::ArriveAtWarp(uint32_t first, uint64_t lanes) {
   const uint32_t time = launch_->Tick();
   met_in_warps_ = true;
+  for (uint64_t rest = lanes; rest != 0;) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    const uint32_t thread = first + lane;
+    yet_to_leave_[thread / kLanes] &= ~(static_cast<uint32_t>(rest >> lane) << thread % kLanes);
+    const uint32_t next = lane + kLanes - thread % kLanes;
+    rest = next < 64 ? rest >> next << next : 0;
+  }
   const auto count = static_cast<uint32_t>(std::countr_one(lanes));
   std::fill_n(arrivals_.begin() + first, count, time);
   if (count == 64) return;
@@ -146,9 +166,18 @@ void BlockClock::ArriveAtWarp(uint32_t first, uint64_t lanes) {
     arrivals_[first + static_cast<uint32_t>(std::countr_zero(lanes))] = time;
 }
 
-void BlockClock::LeaveWholeWarp(uint32_t thread) {
-  most_known_ = std::max(most_known_, launch_->time);
+// Whether the lanes leave a meeting that others have left before.
+bool BlockClock::LeavesLater(uint32_t warp, uint32_t lanes) {
+  if ((yet_to_leave_[warp] & lanes) != lanes) return false;
+  yet_to_leave_[warp] &= ~lanes;
+  return true;
+}
+
+void BlockClock::LeaveWholeWarp(uint32_t thread, uint32_t lanes) {
   const uint32_t first = thread / kLanes * kLanes;
+  if (LeavesLater(thread / kLanes, lanes)) return;
+  yet_to_leave_[thread / kLanes] = ~lanes;
+  most_known_ = std::max(most_known_, launch_->time);
   std::copy_n(arrivals_.begin() + first, kLanes, common_.begin() + first);  // which only grow
   if (!has_state_ || !has_learnt_[thread / kLanes]) return;
   has_learnt_[thread / kLanes] = false;
@@ -179,20 +208,56 @@ void BlockClock::TakeOver(uint32_t thread, const Knowledge& knowledge) {
   for (size_t i = 0; i < kThreads; ++i) (*more)[i] = std::max((*more)[i], knowledge.until[i]);
 }
 
-void BlockClock::LeaveWarp(uint32_t thread, uint32_t membermask) {
+void BlockClock::MeetInWarp(uint32_t thread, uint32_t lanes) {
+  if (LeavesLater(thread / kLanes, lanes)) return;
+  ArriveAtWarp(thread / kLanes * kLanes, ~0u);
+  LeaveWholeWarp(thread, lanes);
+}
+
+void BlockClock::LeaveMembers(uint32_t thread, uint32_t members) {
+  const uint32_t warp = thread / kLanes, first = warp * kLanes, me = 1u << thread % kLanes;
+  if (LeavesLater(warp, me)) return;
+  yet_to_leave_[warp] = (yet_to_leave_[warp] & ~members) | (members & ~me);
   NeedState();
   most_known_ = std::max(most_known_, launch_->time);
-  Thread& me = state_[thread];
-  const uint32_t first = thread / kLanes * kLanes;
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if (membermask >> lane & 1) me.lanes[lane] = std::max(me.lanes[lane], arrivals_[first + lane]);
+  const uint32_t live = std::min(threads_ - first, kLanes);
+  std::array<uint32_t, kLanes> known{};
+  const auto each = [&](const auto& act) {
+    for (uint32_t lane = 0; lane < live; ++lane) {
+      if (((members | me) >> lane & 1) != 0) act(lane);
+    }
+  };
+  each([&](uint32_t lane) {
+    const auto& lanes = state_[first + lane].lanes;
+    for (uint32_t i = 0; i < kLanes; ++i) known[i] = std::max(known[i], lanes[i]);
+  });
+  each([&](uint32_t lane) { known[lane] = std::max(known[lane], arrivals_[first + lane]); });
+  each([&](uint32_t lane) {
+    auto& lanes = state_[first + lane].lanes;
+    for (uint32_t i = 0; i < kLanes; ++i) lanes[i] = std::max(lanes[i], known[i]);
+  });
+  if (!has_learnt_[warp]) return;
+  const Knowledge all = LearntBy(first, members | me);
+  each([&](uint32_t lane) { TakeOver(first + lane, all); });
+}
+
+void BlockClock::LeaveConverged(uint32_t thread, uint32_t lanes) {
+  NeedState();
+  most_known_ = std::max(most_known_, launch_->time);
+  const uint32_t warp = thread / kLanes, first = warp * kLanes, live = std::min(threads_ - first, kLanes);
+  std::array<uint32_t, kLanes> known{};
+  for (uint32_t lane = 0; lane < live; ++lane) {
+    const auto& of = state_[first + lane].lanes;
+    for (uint32_t i = 0; i < kLanes; ++i) known[i] = std::max(known[i], of[i]);
   }
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if ((membermask >> lane & 1) == 0 || first + lane >= threads_) continue;
-    const Thread& other = state_[first + lane];
-    for (uint32_t i = 0; i < kLanes; ++i) me.lanes[i] = std::max(me.lanes[i], other.lanes[i]);
+  for (uint32_t lane = 0; lane < live; ++lane) known[lane] = std::max(known[lane], arrivals_[first + lane]);
+  const Knowledge all = has_learnt_[warp] ? LearntBy(first, ~0u) : Knowledge();
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const uint32_t me = first + static_cast<uint32_t>(std::countr_zero(rest));
+    auto& mine = state_[me].lanes;
+    for (uint32_t i = 0; i < kLanes; ++i) mine[i] = std::max(mine[i], known[i]);
+    if (has_learnt_[warp]) TakeOver(me, all);
   }
-  if (has_learnt_[thread / kLanes]) TakeOver(thread, LearntBy(first, membermask));
 }
 
 void BlockClock::Publish(uint32_t thread, uint64_t address) {
@@ -207,18 +272,22 @@ void BlockClock::Publish(uint32_t thread, uint64_t address) {
   publication.blocks[block_] = launch_->time;
   if (publication.block != block_) publication.threads = {};
   publication.block = block_;
+  publication.read_by = 0;
   publication.threads.Join(KnowledgeOf(thread));
 }
 
 void BlockClock::Learn(uint32_t thread, uint64_t address) {
   const auto found = launch_->published.find(address);
   if (found == launch_->published.end()) return;
-  const Publication& publication = found->second;
-  asked_ = {};
-  for (const auto& [block, until] : publication.blocks) {
-    if (block == block_) continue;
-    uint32_t& known = blocks_[block];
-    known = std::max(known, until);
+  Publication& publication = found->second;
+  if (publication.read_by != block_) {
+    publication.read_by = block_;
+    asked_ = {};
+    for (const auto& [block, until] : publication.blocks) {
+      if (block == block_) continue;
+      uint32_t& known = blocks_[block];
+      known = std::max(known, until);
+    }
   }
   if (publication.block == block_) Learn(thread, publication.threads);
 }

@@ -49,6 +49,7 @@ struct Knowledge {
 
 // What an address that threads synchronise by has published.
 struct Publication {
+  uint32_t read_by = 0;                 // the block that knows all of `blocks`
   std::map<uint32_t, uint32_t> blocks;  // by block + 1: until when
   uint32_t block = 0;                   // the block whose threads `threads` knows
   Knowledge threads;
@@ -102,7 +103,10 @@ class BlockClock {
   }
   void KeepAll() { keeps_all_ = true; }
   uint32_t time() const { return launch_->time; }
-  ThreadGroup GroupOf(uint32_t first, uint32_t last) const;
+  ThreadGroup GroupOf(uint32_t first, uint32_t last) const {
+    if (one_epoch_ && !knows_more_) return {first, last, true, latest_, latest_};
+    return Compared(first, last);
+  }
   // Accesses by any thread of a block at this epoch and time: whether all are ordered before what each thread
   // of the group does now; whether none is, except a thread's own.
   bool IsOrderedForAll(uint32_t block, uint32_t epoch, uint32_t time, const ThreadGroup& group) const {
@@ -130,13 +134,18 @@ class BlockClock {
   // Barriers of the whole block.
   void ArriveAtBlock() { launch_->Tick(); }
   void LeaveBlock(uint32_t first, uint64_t lanes);  // threads first + i, for each bit i of lanes
+  void LeaveBlockTogether();                        // all threads
   void ArriveAtCounted(uint32_t thread, uint32_t barrier);
   void LeaveCounted(uint32_t thread, uint32_t barrier);
   // Threads first + i, for each bit i of lanes, at one time.
   void ArriveAtWarp(uint32_t first, uint64_t lanes);
-  void LeaveWarp(uint32_t thread, uint32_t membermask);
-  // All live lanes of the thread's warp have arrived, and none continues before it leaves.
-  void LeaveWholeWarp(uint32_t thread);
+  // All live members, or lanes of the thread's warp, have arrived when the first leaves: what each has done
+  // and learnt until then all know then. A lane that leaves later, once others have continued, learns nothing
+  // more.
+  void LeaveMembers(uint32_t thread, uint32_t members);
+  void LeaveWholeWarp(uint32_t thread, uint32_t lanes);  // these of its warp leave
+  void MeetInWarp(uint32_t thread, uint32_t lanes);      // the same where all live lanes arrive now
+  void LeaveConverged(uint32_t thread, uint32_t lanes);  // it is not known with which others these have met
   void Fence() { fenced_ = true; }
   bool fenced() const { return fenced_; }
   void Publish(uint32_t thread, uint64_t address);
@@ -187,6 +196,7 @@ class BlockClock {
     }
     return time < asked_.until;
   }
+  ThreadGroup Compared(uint32_t first, uint32_t last) const;
   // Most blocks have barriers of all threads only.
   void NeedState();
   Knowledge KnowledgeOf(uint32_t thread) const;
@@ -195,6 +205,7 @@ class BlockClock {
   // Where lanes from `first` on meet, each knows what the others have learnt.
   Knowledge LearntBy(uint32_t first, uint32_t members) const;
   void TakeOver(uint32_t thread, const Knowledge& knowledge);
+  bool LeavesLater(uint32_t warp, uint32_t lanes);
 
   LaunchClock* launch_ = nullptr;
   uint32_t block_ = 0, threads_ = 0;
@@ -204,13 +215,15 @@ class BlockClock {
   std::vector<uint32_t> epochs_;        // by thread: barriers of the whole block that it has passed
   std::vector<uint32_t> known_epochs_;  // those it knows of, once a thread knows of more than it has passed
   bool knows_more_ = false;
+  bool one_epoch_ = true;  // all threads have passed latest_ barriers
   uint32_t latest_ = 0;
   uint32_t most_known_ = 0;  // time until which any thread knows any other
   bool has_state_ = false, met_in_warps_ = false;
   std::vector<Thread> state_;
-  std::vector<bool> has_learnt_;    // by warp: of threads of other warps, since all of its lanes met last
-  std::vector<uint32_t> arrivals_;  // at warp operations, by thread
-  std::vector<uint32_t> common_;    // by thread: until when all lanes of its warp know it
+  std::vector<bool> has_learnt_;        // by warp: of threads of other warps, since all of its lanes met last
+  std::vector<uint32_t> arrivals_;      // at warp operations, by thread
+  std::vector<uint32_t> yet_to_leave_;  // by warp: lanes of a meeting that others have left
+  std::vector<uint32_t> common_;        // by thread: until when all lanes of its warp know it
   std::array<std::array<Counted, 2>, 16> counted_;
   std::map<uint32_t, uint32_t> blocks_;  // other blocks: until when they are known
   struct Asked {

@@ -2,7 +2,6 @@
 // of its words, in the order of lanes.
 #include <algorithm>
 #include <bit>
-#include <mutex>
 #include <optional>
 
 #include "runtime/check/block_check.h"
@@ -39,7 +38,7 @@ bool HasLaneForm(const Accesses& accesses) {
 bool BlockCheck::Synchronises(const Accesses& accesses, uint64_t real, uint64_t bytes) const {
   if ((accesses.form & PTX2CPU_ACCESS_STRONG) == 0) return false;
   if ((accesses.form & PTX2CPU_ACCESS_WRITES) != 0 && clock_.fenced()) return true;
-  return clock_.MayTeach(real, bytes);
+  return clock_.MayTeach(real, bytes) && (bytes != accesses.bytes || clock_.Teaches(real));
 }
 
 // False: nothing has been done.
@@ -62,8 +61,7 @@ bool BlockCheck::AccessLanes(const ptx2cpu_block& block, const Accesses& accesse
   if (!target.inside || !is_known || target.holder.pitch != 0) return false;
   // Lanes are aligned where the addresses and the way from them to real ones are.
   if (((hull.bits | (target.real - hull.begin)) & (accesses.bytes - 1)) != 0) return false;
-  if (!Wants(PTX2CPU_CHECKS_RACE) || IsSettled(accesses.form) ||
-      IsUnwritten(block, target, accesses.form, accesses.written)) {
+  if (!MayRace(block, target, accesses.form, accesses.written)) {
     if (target.holder.bytes != 0 && accesses.range != PTX2CPU_NO_CHECK_RANGE)
       Remember(accesses, target.holder);
     return true;
@@ -74,58 +72,94 @@ bool BlockCheck::AccessLanes(const ptx2cpu_block& block, const Accesses& accesse
   return true;
 }
 
+namespace {
+
+// The lanes from this one on that access neighbouring memory, as bits.
+uint64_t RunFrom(const Accesses& accesses, uint32_t lane) {
+  const uint64_t base = accesses.AddressOf(lane) - uint64_t{lane} * accesses.bytes;
+  uint64_t run = 0;
+  for (uint64_t rest = accesses.lanes >> lane << lane; rest != 0; rest &= rest - 1) {
+    const auto other = static_cast<uint32_t>(std::countr_zero(rest));
+    if (accesses.AddressOf(other) != base + uint64_t{other} * accesses.bytes) break;
+    run |= uint64_t{1} << other;
+  }
+  return run;
+}
+
+}  // namespace
+
+uint64_t BlockCheck::LinesOfLane::GoTo(uint64_t at) {
+  if (shadow == nullptr) return at;
+  const uint64_t begin = at / GlobalShadow::kStretchBytes * GlobalShadow::kStretchBytes;
+  if (begin != base) {
+    base = begin;
+    lines = &shadow->StretchOf(base);
+  }
+  return at - base;
+}
+
 void BlockCheck::EnterLanes(const Accesses& accesses, const AccessSite& whole, const Target& target) {
+  constexpr int kLongRun = 8;  // shorter ones are entered sooner as lanes
+  const bool is_copy = (accesses.form & PTX2CPU_ACCESS_ASYNC) != 0;
+  const bool has_rows = !is_copy && accesses.bytes >= 4;
   const bool is_shared = target.memory == Target::Memory::kShared;
-  const uint64_t owner = is_shared ? SharedOwner() : launch_->number;
-  uint64_t base = is_shared ? 0 : ~uint64_t{0};  // of the stretch whose lines these are
-  Lines* lines = is_shared ? &shared_ : nullptr;
-  std::unique_lock<SpinLock> lock;
-  for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
+  LinesOfLane lines{is_shared ? nullptr : launch_->shadow, is_shared ? &shared_ : nullptr,
+                    is_shared ? SharedOwner() : launch_->number};
+  const uint64_t begin = is_shared ? target.offset : target.real;
+  uint32_t last_of_short = 0;  // the lane at which a run that is too short ends
+  for (uint64_t rest = accesses.lanes; rest != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    const uint64_t run = has_rows && last_of_short <= lane ? RunFrom(accesses, lane) : 0;
     const uint64_t way = accesses.AddressOf(lane) - whole.address;
-    const uint64_t at = (is_shared ? target.offset : target.real) + way;
-    if (!is_shared && at / GlobalShadow::kStretchBytes * GlobalShadow::kStretchBytes != base) {
-      base = at / GlobalShadow::kStretchBytes * GlobalShadow::kStretchBytes;
-      if (lock.owns_lock()) lock.unlock();
-      GlobalShadow::Stretch& stretch = GlobalShadow::Get().StretchOf(base);
-      lock = std::unique_lock(stretch.lock);
-      lines = &stretch.lines;
+    if (std::popcount(run) >= kLongRun && EnterRun(accesses, run, whole, target)) {
+      rest &= ~run;
+      continue;
     }
-    const uint64_t offset = at - base;
+    if (run != 0) last_of_short = 63 - static_cast<uint32_t>(std::countl_zero(run));
+    rest &= rest - 1;
     Conflict conflict;
-    if (EnterLane(accesses, lane, offset, *lines, owner, conflict)) continue;
+    if (EnterLane(accesses, lane, lines.GoTo(begin + way), lines, conflict)) continue;
     AccessSite site = whole;
-    site.thread = accesses.thread + lane, site.address = accesses.AddressOf(lane),
-    site.bytes = accesses.bytes;
+    site.thread = accesses.thread + lane, site.address += way, site.bytes = accesses.bytes;
     Target place = target;
     place.real += way, place.offset += way;
     ReportRace(site, place, conflict);
   }
 }
 
+// Lanes that access neighbouring memory, as a row. False: nothing has been done.
+bool BlockCheck::EnterRun(const Accesses& accesses, uint64_t lanes, const AccessSite& whole,
+                          const Target& target) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(lanes)),
+             last = 63 - static_cast<uint32_t>(std::countl_zero(lanes));
+  const uint64_t way = accesses.AddressOf(first) - whole.address;
+  Accesses run = accesses;
+  run.addresses = nullptr, run.stride = accesses.bytes, run.lanes = lanes;
+  run.first = whole.address + way - uint64_t{first} * accesses.bytes;
+  AccessSite site = whole;
+  site.thread = accesses.thread + first, site.address += way;
+  site.bytes = (last - first + 1) * accesses.bytes;
+  Target place = target;
+  place.real += way, place.offset += way;
+  return EnterAll(run, site, place, first, last);
+}
+
 // One lane's, at this offset into the memory of the lines. False: it races, and `conflict` is the first.
-bool BlockCheck::EnterLane(const Accesses& accesses, uint32_t lane, uint64_t offset, Lines& lines,
-                           uint64_t owner, Conflict& conflict) {
+bool BlockCheck::EnterLane(const Accesses& accesses, uint32_t lane, uint64_t offset, LinesOfLane& of,
+                           Conflict& conflict) {
   const uint64_t n = offset / kBytesOfLine;
-  lines.At(n, owner);
-  Cell* const cells = lines.CellsOf(n) + offset / 4 % kWordsOfLine;
   const uint32_t thread = accesses.thread + lane, bytes = accesses.bytes;
+  const auto shift = static_cast<uint32_t>(std::countr_zero(std::max(bytes / 4, 1u)));
   const bool writes = (accesses.form & PTX2CPU_ACCESS_WRITES) != 0;
   const bool is_copy = (accesses.form & PTX2CPU_ACCESS_ASYNC) != 0;
-  CellAccess access{.stamp = is_copy
-                                 ? clock_.NowByCopy(thread, accesses.ptx_line, PTX2CPU_COPY_OF_THREAD, writes)
-                                 : clock_.Now(thread, accesses.ptx_line),
-                    .bytes = static_cast<uint8_t>(bytes >= 4 ? 15 : ((1u << bytes) - 1) << offset % 4),
-                    .writes = writes,
-                    .strong = !is_copy && (accesses.form & PTX2CPU_ACCESS_STRONG) != 0};
-  bool is_free = true;
-  for (uint32_t word = 0; word * 4 < bytes; ++word) {
-    Conflict found;
-    if (Enter(cells[word], access, clock_, found)) continue;
-    if (is_free) conflict = found;
-    is_free = false;
-  }
-  return is_free;
+  of.lines->At(n, of.owner);
+  const CellAccess access{
+      .stamp = is_copy ? clock_.NowByCopy(thread, accesses.ptx_line, PTX2CPU_COPY_OF_THREAD, writes)
+                       : clock_.Now(thread, accesses.ptx_line),
+      .bytes = static_cast<uint8_t>(bytes >= 4 ? 15 : ((1u << bytes) - 1) << offset % 4),
+      .writes = writes,
+      .strong = !is_copy && (accesses.form & PTX2CPU_ACCESS_STRONG) != 0};
+  return EnterCells(of.lines->CellsOf(n, offset / 4 % kWordsOfLine, shift), access, clock_, conflict);
 }
 
 }  // namespace ptx2cpu::rt::check

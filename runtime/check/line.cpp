@@ -10,15 +10,23 @@ namespace {
 // Of rows with words in common: each thread of the access comes after the one that accessed the same word.
 bool IsOrdered(const Row& known, const RowAccess& access, const BlockClock& clock) {
   return known.HasThreadsOf(access.row) ||
-         clock.IsOrderedForAll(known.block, known.epoch, known.time, access.threads);
+         clock.IsOrderedForAll(known.block, static_cast<uint32_t>(known.epoch), known.time, access.threads);
+}
+
+// Of a set of rows' words, 16 bits each: the first row with some, and the others' words.
+uint32_t FirstOf(uint64_t sets) { return static_cast<uint32_t>(std::countr_zero(sets)) / kWordsOfLine; }
+uint64_t AfterFirst(uint64_t sets) { return sets & ~(uint64_t{0xffff} << FirstOf(sets) * kWordsOfLine); }
+
+uint16_t WordsFrom(uint32_t word, uint32_t shift) {
+  return static_cast<uint16_t>(((1u << (1u << shift)) - 1) << word);
 }
 
 }  // namespace
 
-bool Lines::IsFreeOf(size_t n, Line::Set set, const RowAccess& access, const BlockClock& clock) const {
-  for (size_t i = 0; i < 2; ++i) {
-    if ((lines_[n].words[set][i] & access.words) == 0) continue;
-    const Row& row = RowOf(n, set, i);
+bool Lines::IsFreeOf(size_t n, Line::Set set, uint64_t same, const RowAccess& access,
+                     const BlockClock& clock) const {
+  for (uint64_t rest = same; rest != 0; rest = AfterFirst(rest)) {
+    const Row& row = RowOf(n, Line::kRows[set] + FirstOf(rest));
     if (!(row.strong && access.row.strong) && !IsOrdered(row, access, clock)) return false;
   }
   return true;
@@ -28,65 +36,67 @@ bool Lines::IsFreeOf(size_t n, Line::Set set, const RowAccess& access, const Blo
 // row.
 std::optional<uint16_t> Lines::SecondReads(size_t n, const RowAccess& access, const BlockClock& clock) const {
   uint16_t second = 0;
-  for (size_t i = 0; i < 2; ++i) {
-    const uint16_t words = lines_[n].words[Line::kFirstRead][i] & access.words;
-    if (words == 0) continue;
-    const Row& row = RowOf(n, Line::kFirstRead, i);
+  uint64_t rest = lines_[n].WordsOf(Line::kFirstRead) & InEach(access.words);
+  for (; rest != 0; rest = AfterFirst(rest)) {
+    const Row& row = RowOf(n, Line::kRows[Line::kFirstRead] + FirstOf(rest));
     if (IsOrdered(row, access, clock)) continue;
     // Rows of one shift that differ have different threads for each word.
     const bool differ = row.block != access.row.block || row.shift == access.row.shift;
-    if (!differ || !clock.IsOrderedForNone(row.block, row.epoch, row.time, access.threads))
+    if (!differ ||
+        !clock.IsOrderedForNone(row.block, static_cast<uint32_t>(row.epoch), row.time, access.threads))
       return std::nullopt;
-    second |= words;
+    second |= static_cast<uint16_t>(rest >> FirstOf(rest) * kWordsOfLine);
   }
   return second;
 }
 
-bool Lines::CanTake(size_t n, Line::Set set, const Row& row, uint16_t words) const {
-  for (size_t i = 0; i < 2; ++i) {
-    if ((lines_[n].words[set][i] & ~words) == 0 || RowOf(n, set, i).IsOneWith(row)) return true;
+size_t Lines::PlaceOf(size_t n, Line::Set set, const Row& row, uint16_t words) const {
+  const Line& line = lines_[n];
+  size_t place = kNoPlace;
+  for (size_t i = Line::kRows[set]; i < Line::kRows[set + 1]; ++i) {
+    if ((line.words[i] & ~words) == 0)
+      place = std::min(place, i);
+    else if (RowOf(n, i).IsOneWith(row))
+      return i;
   }
-  return false;
+  return place;
 }
 
-void Lines::Take(size_t n, Line::Set set, const Row& row, uint16_t words) {
-  auto& known = lines_[n].words[set];
-  for (uint16_t& of : known) of &= static_cast<uint16_t>(~words);
-  for (size_t i = 0; i < 2; ++i) {
-    if (known[i] == 0 || !RowOf(n, set, i).IsOneWith(row)) continue;
-    known[i] |= words;
-    return;
-  }
-  const size_t place = known[0] == 0 ? 0 : 1;
-  known[place] = words;
-  if (IsInLine(set, place)) {
-    lines_[n].rows[set] = row;
+void Lines::Take(size_t n, Line::Set set, size_t place, const Row& row, uint16_t words) {
+  Line& line = lines_[n];
+  line.Forget(set, words);
+  const bool is_new = line.words[place] == 0;
+  line.words[place] |= words;
+  if (!is_new) return;
+  if (IsInLine(place)) {
+    line.rows[place / 4] = row;
     return;
   }
   if (more_.empty()) more_ = ZeroArray<MoreRows>(lines_.size());
-  more_[n][IndexOf(set, place)] = row;
+  more_[n][IndexOf(place)] = row;
 }
 
 bool Lines::EnterRow(size_t n, const RowAccess& access, const BlockClock& clock) {
   const uint16_t words = access.words;
   // The same access again, of a line in which rows have shown that nothing raced since.
-  if (!access.writes && Has(n, Line::kFirstRead, 0, access.row, words)) return true;
+  if (!access.writes && Has(n, Line::kFirstRead, access.row, words)) return true;
   if (!IsFreeOf(n, Line::kWrite, access, clock)) return false;
   if (access.writes) {
-    if (!IsFreeOf(n, Line::kFirstRead, access, clock) || !IsFreeOf(n, Line::kSecondRead, access, clock) ||
-        !CanTake(n, Line::kWrite, access.row, words))
+    if (!IsFreeOf(n, Line::kFirstRead, access, clock) || !IsFreeOf(n, Line::kSecondRead, access, clock))
       return false;
-    Take(n, Line::kWrite, access.row, words);
+    const size_t place = PlaceOf(n, Line::kWrite, access.row, words);
+    if (place == kNoPlace) return false;
+    Take(n, Line::kWrite, place, access.row, words);
     return true;
   }
   const std::optional<uint16_t> second = SecondReads(n, access, clock);
   if (!second) return false;
   const auto first = static_cast<uint16_t>(words & ~*second);
-  if ((first != 0 && !CanTake(n, Line::kFirstRead, access.row, first)) ||
-      (*second != 0 && !CanTake(n, Line::kSecondRead, access.row, *second)))
-    return false;
-  if (first != 0) Take(n, Line::kFirstRead, access.row, first);
-  if (*second != 0) Take(n, Line::kSecondRead, access.row, *second);
+  const size_t place = first == 0 ? 0 : PlaceOf(n, Line::kFirstRead, access.row, first);
+  const size_t other = *second == 0 ? 0 : PlaceOf(n, Line::kSecondRead, access.row, *second);
+  if (place == kNoPlace || other == kNoPlace) return false;
+  if (first != 0) Take(n, Line::kFirstRead, place, access.row, first);
+  if (*second != 0) Take(n, Line::kSecondRead, other, access.row, *second);
   return true;
 }
 
@@ -98,55 +108,100 @@ bool Lines::EnterReadOfAll(size_t n, const RowAccess& access, const BlockClock& 
   first.thread = static_cast<int32_t>(access.threads.first);
   last.thread = static_cast<int32_t>(access.threads.last);
   first.shift = last.shift = kOneThread;
-  if (Has(n, Line::kFirstRead, 0, first, words) && Has(n, Line::kSecondRead, 0, last, words)) return true;
+  if (Has(n, Line::kFirstRead, first, words) && Has(n, Line::kSecondRead, last, words)) return true;
   if (!IsFreeOf(n, Line::kWrite, access, clock)) return false;
-  for (size_t i = 0; i < 2; ++i) {
-    if ((lines_[n].words[Line::kFirstRead][i] & words) == 0) continue;
-    const Row& known = RowOf(n, Line::kFirstRead, i);
+  for (size_t i = Line::kRows[Line::kFirstRead]; i < Line::kRows[Line::kSecondRead]; ++i) {
+    if ((lines_[n].words[i] & words) == 0) continue;
+    const Row& known = RowOf(n, i);
     if (!known.HasThreadsOf(first) &&
-        !clock.IsOrderedForAll(known.block, known.epoch, known.time, access.threads))
+        !clock.IsOrderedForAll(known.block, static_cast<uint32_t>(known.epoch), known.time, access.threads))
       return false;
   }
-  if (!CanTake(n, Line::kFirstRead, first, words) || !CanTake(n, Line::kSecondRead, last, words))
-    return false;
-  Take(n, Line::kFirstRead, first, words);
-  Take(n, Line::kSecondRead, last, words);
+  const size_t place = PlaceOf(n, Line::kFirstRead, first, words);
+  const size_t other = PlaceOf(n, Line::kSecondRead, last, words);
+  if (place == kNoPlace || other == kNoPlace) return false;
+  Take(n, Line::kFirstRead, place, first, words);
+  Take(n, Line::kSecondRead, other, last, words);
   return true;
 }
 
 void Lines::Resize(size_t words) {
   const size_t count = (words + kWordsOfLine - 1) / kWordsOfLine;
   if (lines_.size() >= count) return;
-  lines_ = ZeroArray<Line>(count);
+  lines_ = ZeroArray<Line>(count, true);
   more_ = {};
   cells_ = {};
 }
 
-Cell* Lines::CellsOf(size_t n) {
-  if (cells_.empty()) cells_ = ZeroArray<Cell>(lines_.size() * kWordsOfLine);
-  Cell* const cells = &cells_[n * kWordsOfLine];
-  Line& line = lines_[n];
-  if (line.has_cells) return cells;
-  line.has_cells = true;
-  std::fill_n(cells, kWordsOfLine, Cell());
-  const auto expand = [&](Line::Set set, const auto& enter) {
-    for (size_t i = 0; i < 2; ++i) {
-      for (uint32_t rest = line.words[set][i]; rest != 0; rest &= rest - 1) {
-        const auto word = static_cast<uint32_t>(std::countr_zero(rest));
-        const Row& row = RowOf(n, set, i);
-        enter(cells[word], row.StampOf(word), row.strong != 0);
-      }
-    }
-  };
-  expand(Line::kWrite, [](Cell& cell, const Stamp& stamp, bool strong) {
-    cell.write = stamp, cell.write_bytes = 15, cell.write_strong = strong;
-  });
-  for (size_t i = 0; i < 2; ++i) {
-    expand(i == 0 ? Line::kFirstRead : Line::kSecondRead, [i](Cell& cell, const Stamp& stamp, bool strong) {
-      cell.reads[i] = stamp, cell.read_bytes[i] = 15, cell.read_strong[i] = strong;
-    });
+// Whether each access of these words is one of all of them by one thread.
+bool Lines::HaveOneRow(size_t n, uint32_t word, uint32_t shift) const {
+  const uint32_t mask = WordsFrom(word, shift);
+  for (size_t i = 0; i < Line::kRows[Line::kSets]; ++i) {
+    const uint32_t words = lines_[n].words[i] & mask;
+    if (words != 0 && (words != mask || RowOf(n, i).shift < shift)) return false;
   }
-  return cells;
+  return true;
+}
+
+Cell Lines::CellOf(size_t n, uint32_t word) const {
+  const Line& line = lines_[n];
+  if ((line.in_cells >> word & 1) != 0) return cells_[n * kWordsOfLine + (word >> line.grain << line.grain)];
+  Cell cell;
+  for (size_t i = 0; i < Line::kRows[Line::kSets]; ++i) {
+    if ((line.words[i] >> word & 1) == 0) continue;
+    const Row& row = RowOf(n, i);
+    if (i < Line::kRows[Line::kFirstRead]) {
+      cell.write = row.StampOf(word), cell.write_bytes = 15, cell.write_strong = row.strong != 0;
+      continue;
+    }
+    const size_t read = i < Line::kRows[Line::kSecondRead] ? 0 : 1;
+    cell.reads[read] = row.StampOf(word), cell.read_bytes[read] = 15,
+    cell.read_strong[read] = row.strong != 0;
+  }
+  return cell;
+}
+
+// Of the words that have a cell in common with this one, the first.
+void Lines::MakeCell(size_t n, uint32_t word) {
+  Line& line = lines_[n];
+  const uint16_t mask = WordsFrom(word, line.grain);
+  const uint64_t in_rows =
+      line.WordsOf(Line::kWrite) | line.WordsOf(Line::kFirstRead) | line.WordsOf(Line::kSecondRead);
+  Cell& cell = cells_[n * kWordsOfLine + word];
+  if ((in_rows & InEach(mask)) == 0) {
+    cell = {};
+  } else {
+    cell = CellOf(n, word);
+    for (uint16_t& words : line.words) words &= static_cast<uint16_t>(~mask);
+  }
+  line.in_cells |= mask;
+}
+
+// From now on so many words have a cell in common.
+void Lines::Split(size_t n, uint32_t grain) {
+  Line& line = lines_[n];
+  Cell* const cells = &cells_[n * kWordsOfLine];
+  const uint32_t before = 1u << line.grain, now = 1u << grain;
+  for (uint32_t word = 0; word < kWordsOfLine; word += before) {
+    if ((line.in_cells >> word & 1) == 0) continue;
+    for (uint32_t other = word + now; other < word + before; other += now) cells[other] = cells[word];
+  }
+  line.grain = static_cast<uint8_t>(grain);
+}
+
+void Lines::MakeCells(size_t n, uint32_t word, uint32_t shift) {
+  if (cells_.empty()) cells_ = ZeroArray<Cell>(lines_.size() * kWordsOfLine);
+  Line& line = lines_[n];
+  const uint16_t mask = WordsFrom(word, shift);
+  if (line.in_cells == 0) line.grain = static_cast<uint8_t>(shift);
+  if (line.grain > shift) Split(n, shift);
+  if ((line.in_cells & mask) != mask) {
+    const bool is_new = (line.in_cells & mask) == 0;
+    if (line.grain != 0 && !(is_new && HaveOneRow(n, word, shift))) Split(n, 0);
+    for (uint32_t at = word; at < word + (1u << shift); at += 1u << line.grain) {
+      if ((line.in_cells >> at & 1) == 0) MakeCell(n, at);
+    }
+  }
 }
 
 }  // namespace ptx2cpu::rt::check

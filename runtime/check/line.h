@@ -1,10 +1,13 @@
 // What is known of the accesses of one line of memory, 16 words: as few rows, while neighbouring threads
-// access neighbouring words (or one thread some words), as it mostly is. A line that rows do not describe has
-// a cell for each word (shadow.h) from then on, which hold the same.
+// access neighbouring words (or one thread some words), as it mostly is. Words that rows do not describe have
+// cells (shadow.h) from then on, which hold the same: one for each word, or for two or four words that have
+// always been accessed together.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 #include "runtime/check/shadow.h"
@@ -16,18 +19,25 @@ inline constexpr uint32_t kWordsOfLine = 16, kBytesOfLine = 64;
 inline constexpr uint16_t kAllWords = 0xffff;
 inline constexpr uint8_t kOneThread = 4;  // shift of a row in which one thread accesses all words
 
-// Accesses of whole words at one time by one instruction: of word w by thread `thread` + (w >> shift). 20
+// Accesses of whole words at one time by one instruction: of word w by thread `thread` + (w >> shift). 16
 // bytes.
 struct Row {
+  static constexpr uint32_t kMaxEpoch = (1u << 26) - 1;  // later accesses are no rows
+
   uint32_t block = 0;  // as in Stamp
-  uint32_t epoch = 0, time = 0;
-  int32_t thread = 0;
-  uint32_t ptx_line : 22 = 0;
-  uint32_t shift : 3 = 0;
-  uint32_t strong : 1 = 0;
+  uint32_t time = 0;
+  uint64_t epoch : 26 = 0;
+  uint64_t ptx_line : 22 = 0;
+  int64_t thread : 12 = 0;  // of word 0, which may be none
+  uint64_t shift : 3 = 0;
+  uint64_t strong : 1 = 0;
 
   Stamp StampOf(uint32_t word) const {
-    return {block, static_cast<uint32_t>(thread + static_cast<int32_t>(word >> shift)), 0, ptx_line, epoch,
+    return {block,
+            static_cast<uint32_t>(static_cast<int32_t>(thread) + static_cast<int32_t>(word >> shift)),
+            0,
+            static_cast<uint32_t>(ptx_line),
+            static_cast<uint32_t>(epoch),
             time};
   }
   bool HasThreadsOf(const Row& other) const {
@@ -35,25 +45,43 @@ struct Row {
   }
   // Whether one row can hold the words of both.
   bool IsOneWith(const Row& other) const {
-    return HasThreadsOf(other) && epoch == other.epoch && time == other.time && ptx_line == other.ptx_line &&
-           strong == other.strong;
+    using Words = std::array<uint64_t, 2>;
+    const auto mine = std::bit_cast<Words>(*this), others = std::bit_cast<Words>(other);
+    return ((mine[0] ^ others[0]) | (mine[1] ^ others[1])) == 0;
   }
 };
+static_assert(sizeof(Row) == 16);
 
 // Three sets of rows, with at most one access of each word. What most lines need is here, and one line of the
 // processor's: the shadow of memory that a kernel goes through once is gone through as well. Lines has the
 // other rows.
 struct alignas(64) Line {
   enum Set : uint8_t { kWrite, kFirstRead, kSecondRead, kSets };  // as in Cell
+  // Of each set in `words`: its first row, and one after its last.
+  static constexpr std::array<uint8_t, kSets + 1> kRows = {0, 4, 8, 10};
 
-  uint64_t owner = 0;                                  // whose accesses these are: others' count for nothing
-  std::array<std::array<uint16_t, 2>, kSets> words{};  // of each row, a bit for each
-  bool has_cells = false;
+  uint64_t owner = 0;                          // whose accesses these are: others' count for nothing
+  std::array<uint16_t, kRows[kSets]> words{};  // of each row, a bit for each
+  uint16_t in_cells = 0;                       // words that have cells, and are in no row
+  uint8_t grain = 0;        // log2 of the words that have a cell in common: that of the first is used
   std::array<Row, 2> rows;  // the first write, the first of the first reads
 
-  void Clear(uint64_t whose) { owner = whose, words = {}, has_cells = false; }
+  uint16_t& FirstWords(Set set) { return words[kRows[set]]; }
+  // The words of a set's rows, 16 bits each.
+  uint64_t WordsOf(Set set) const {
+    uint64_t all = 0;
+    std::memcpy(&all, &words[kRows[set]], sizeof(uint16_t) * (kRows[set + 1] - kRows[set]));
+    return all;
+  }
+  void Forget(Set set, uint16_t some) {
+    for (size_t i = kRows[set]; i < kRows[set + 1]; ++i) words[i] &= static_cast<uint16_t>(~some);
+  }
+  void Clear(uint64_t whose) { owner = whose, words = {}, in_cells = 0; }
 };
 static_assert(sizeof(Line) == kBytesOfLine);
+
+// A set of rows' words, 16 bits each, that are these.
+inline uint64_t InEach(uint16_t words) { return words * uint64_t{0x0001000100010001}; }
 
 // An access of words by threads of the running block.
 struct RowAccess {
@@ -62,6 +90,26 @@ struct RowAccess {
   uint16_t words = 0;  // a bit for each
   bool writes = false;
 };
+
+// Cells of words that are accessed together: `count`, one every `step`.
+struct CellsOfWords {
+  Cell* first = nullptr;
+  uint32_t step = 1, count = 1;
+};
+
+// Compares an access with each of the cells and enters it there. False: it races, and `conflict` is the
+// first.
+inline bool EnterCells(const CellsOfWords& cells, const CellAccess& access, const BlockClock& clock,
+                       Conflict& conflict) {
+  bool is_free = true;
+  for (uint32_t i = 0; i < cells.count; ++i) {
+    Conflict found;
+    if (Enter(cells.first[i * cells.step], access, clock, found)) continue;
+    if (is_free) conflict = found;
+    is_free = false;
+  }
+  return is_free;
+}
 
 // Shadow of a stretch of memory: its lines, and cells once a line needs them.
 class Lines {
@@ -80,7 +128,7 @@ class Lines {
     if (line.owner == owner) return false;
     line.Clear(owner);
     const Line::Set set = access.writes ? Line::kWrite : Line::kFirstRead;
-    line.words[set][0] = access.words;
+    line.FirstWords(set) = access.words;
     line.rows[set] = access.row;
     return true;
   }
@@ -89,33 +137,55 @@ class Lines {
   void Restart(size_t n, const RowAccess& access) {
     Line& line = lines_[n];
     line.Clear(line.owner);
-    line.words[Line::kWrite][0] = access.words;
+    line.FirstWords(Line::kWrite) = access.words;
     line.rows[Line::kWrite] = access.row;
   }
-  // Enters a row in line n where rows describe the line afterwards and it is sure that nothing races; else
-  // nothing is changed.
+  // Enters a row in line n, of words without cells, where rows describe them afterwards and it is sure that
+  // nothing races; else nothing is changed.
   bool EnterRow(size_t n, const RowAccess& access, const BlockClock& clock);
   // The same for reads of all the words by each of two or more threads.
   bool EnterReadOfAll(size_t n, const RowAccess& access, const BlockClock& clock);
-  // The cells of a line, which from now on has them.
-  Cell* CellsOf(size_t n);
+  // The cells of 1 << shift words, from a multiple of that on, which from now on have them.
+  CellsOfWords CellsOf(size_t n, uint32_t word, uint32_t shift) {
+    const Line& line = lines_[n];
+    if (line.grain != shift || (line.in_cells >> word & 1) == 0) MakeCells(n, word, shift);
+    return {&cells_[n * kWordsOfLine + word], 1u << line.grain, 1u << (shift - line.grain)};
+  }
+  // What the cell of a word would be.
+  Cell CellOf(size_t n, uint32_t word) const;
 
  private:
-  using MoreRows = std::array<Row, 4>;
-  static bool IsInLine(Line::Set set, size_t i) { return i == 0 && set != Line::kSecondRead; }
-  static size_t IndexOf(Line::Set set, size_t i) { return set == Line::kSecondRead ? 2 + i : set; }
-  // Row i of a set, which has words.
-  const Row& RowOf(size_t n, Line::Set set, size_t i) const {
-    return IsInLine(set, i) ? lines_[n].rows[set] : more_[n][IndexOf(set, i)];
+  // Rows 1 to 3 of the two first sets, and those of the third.
+  using MoreRows = std::array<Row, 8>;
+  static constexpr bool IsInLine(size_t i) {
+    return i == Line::kRows[Line::kWrite] || i == Line::kRows[Line::kFirstRead];
   }
-  // The line's row i of the set is this one, for all of these words.
-  bool Has(size_t n, Line::Set set, size_t i, const Row& row, uint16_t words) const {
-    return (words & ~lines_[n].words[set][i]) == 0 && RowOf(n, set, i).IsOneWith(row);
+  static constexpr size_t IndexOf(size_t i) { return i < Line::kRows[Line::kFirstRead] ? i - 1 : i - 2; }
+  // Row i, which has words.
+  const Row& RowOf(size_t n, size_t i) const {
+    return IsInLine(i) ? lines_[n].rows[i / 4] : more_[n][IndexOf(i)];
   }
-  bool IsFreeOf(size_t n, Line::Set set, const RowAccess& access, const BlockClock& clock) const;
+  // The line's first row of the set is this one, for all of these words.
+  bool Has(size_t n, Line::Set set, const Row& row, uint16_t words) const {
+    const size_t i = Line::kRows[set];
+    return (words & ~lines_[n].words[i]) == 0 && RowOf(n, i).IsOneWith(row);
+  }
+  bool IsFreeOf(size_t n, Line::Set set, const RowAccess& access, const BlockClock& clock) const {
+    const uint64_t same = lines_[n].WordsOf(set) & InEach(access.words);
+    return same == 0 || IsFreeOf(n, set, same, access, clock);
+  }
+  bool IsFreeOf(size_t n, Line::Set set, uint64_t same, const RowAccess& access,
+                const BlockClock& clock) const;
   std::optional<uint16_t> SecondReads(size_t n, const RowAccess& access, const BlockClock& clock) const;
-  bool CanTake(size_t n, Line::Set set, const Row& row, uint16_t words) const;
-  void Take(size_t n, Line::Set set, const Row& row, uint16_t words);  // in place of what its words had
+  bool HaveOneRow(size_t n, uint32_t word, uint32_t shift) const;
+  void MakeCell(size_t n, uint32_t word);
+  void MakeCells(size_t n, uint32_t word, uint32_t shift);
+  void Split(size_t n, uint32_t grain);
+  // Which of the set's rows these words of the row can be part of; none: kNoPlace.
+  static constexpr size_t kNoPlace = ~size_t{0};
+  size_t PlaceOf(size_t n, Line::Set set, const Row& row, uint16_t words) const;
+  void Take(size_t n, Line::Set set, size_t place, const Row& row,
+            uint16_t words);  // in place of what was there
 
   // Zero bytes are a line without accesses, and a cell likewise.
   ZeroArray<Line> lines_;

@@ -17,10 +17,14 @@ class ZeroArray {
  public:
   ZeroArray() = default;
   // Throws bad_alloc.
-  explicit ZeroArray(size_t count) : size_(count) {
+  // `is_dense`: most of what lies near an element that is touched will be, so that large pages pay.
+  explicit ZeroArray(size_t count, bool is_dense = false) : size_(count) {
     void* const memory = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    if (is_dense) madvise(memory, count * sizeof(T), MADV_HUGEPAGE);  // refused: only slower
+#endif
     elements_ = static_cast<T*>(memory);
   }
   ZeroArray(ZeroArray&& other) noexcept

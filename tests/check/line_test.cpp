@@ -1,6 +1,7 @@
 // Rows of a line hold what a cell for each word holds: random accesses of a block, entered in both.
 #include "runtime/check/line.h"
 
+#include <bit>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -43,7 +44,7 @@ class TwoShadows {
     if (what == 4) {
       const uint32_t first = Below(2) * kLanes;
       clock_.ArriveAtWarp(first, ~uint64_t{0} >> 32);
-      return clock_.LeaveWholeWarp(first);
+      return clock_.LeaveWholeWarp(first, ~0u);
     }
     Access();
   }
@@ -84,16 +85,18 @@ class TwoShadows {
       ++reads_together_;
     }
     const Line& line = lines_.At(0, owner_);
-    if (!line.has_cells && threads.at_once) {
-      RowAccess access;
+    RowAccess access;
+    access.words = static_cast<uint16_t>(((1u << (is_one ? 1 : count * words_each)) - 1) << word);
+    if ((line.in_cells & access.words) == 0 && threads.at_once) {
       access.threads = threads;
       access.writes = writes;
-      access.words = static_cast<uint16_t>(((1u << (is_one ? 1 : count * words_each)) - 1) << word);
-      access.row = {
-          block_,          threads.epoch,
-          clock_.time(),   static_cast<int32_t>(thread) - (is_one ? 0 : static_cast<int32_t>(word >> shift)),
-          ptx_line,        is_one ? kOneThread : shift,
-          strong ? 1u : 0u};
+      access.row = {block_,
+                    clock_.time(),
+                    threads.epoch,
+                    ptx_line,
+                    static_cast<int32_t>(thread) - (is_one ? 0 : static_cast<int32_t>(word >> shift)),
+                    is_one ? kOneThread : shift,
+                    strong ? 1u : 0u};
       if (is_one ? lines_.EnterReadOfAll(0, access, clock_) : lines_.EnterRow(0, access, clock_)) {
         CHECK(free);
         ++rows_;
@@ -102,9 +105,9 @@ class TwoShadows {
     }
     Compare(is_one, word, words_each, count, {clock_.Now(thread, ptx_line), 15, writes, strong, false});
     const bool is_whole = count * words_each == kWordsOfLine;
-    if (free && writes && !strong && is_whole && threads.at_once && lines_.At(0, owner_).has_cells)
+    if (free && writes && !strong && is_whole && threads.at_once && lines_.At(0, owner_).in_cells != 0)
       Restart(threads,
-              {block_, threads.epoch, clock_.time(), static_cast<int32_t>(thread), ptx_line, shift, 0});
+              {block_, clock_.time(), threads.epoch, ptx_line, static_cast<int32_t>(thread), shift, 0});
   }
 
   // Rows again. That forgets reads, which all came before the write.
@@ -118,18 +121,17 @@ class TwoShadows {
     ++restarts_;
   }
 
-  // The line's cells, with the access entered too, are the others. Then it has none again.
+  // The cells of its words, with the access entered too, are the others; then, at times, the line has none
+  // again.
   void Compare(bool is_one, uint32_t word, uint32_t words_each, uint32_t count, const CellAccess& first) {
-    Cell* const cells = lines_.CellsOf(0);
+    const uint32_t shift = is_one ? 0 : static_cast<uint32_t>(std::countr_zero(words_each));
     for (uint32_t i = 0; i < count; ++i) {
-      for (uint32_t w = 0; w < words_each; ++w) {
-        CellAccess access = first;
-        access.stamp = clock_.Now(first.stamp.thread + i, first.stamp.ptx_line);
-        Conflict conflict;
-        Enter(cells[word + (is_one ? 0 : i * words_each) + w], access, clock_, conflict);
-      }
+      CellAccess access = first;
+      access.stamp = clock_.Now(first.stamp.thread + i, first.stamp.ptx_line);
+      Conflict conflict;
+      EnterCells(lines_.CellsOf(0, word + (is_one ? 0 : i * words_each), shift), access, clock_, conflict);
     }
-    for (uint32_t i = 0; i < kWordsOfLine; ++i) CHECK(Same(cells[i], cells_[i]));
+    for (uint32_t i = 0; i < kWordsOfLine; ++i) CHECK(Same(lines_.CellOf(0, i), cells_[i]));
     if (Below(4) != 0) return;
     ++owner_;
     for (Cell& cell : cells_) cell = {};

@@ -145,10 +145,30 @@ void AccessCheck::CallRow(Value thread, Value first, int64_t stride, Value lanes
                  b_.getInt32(range_), variable_, s_.Raw(3)});
 }
 
-void CallCheckSync(Site& s, Value thread, Value lanes) {
+namespace {
+void CallSync(Site& s, uint32_t step, Value thread, Value lanes) {
   s.b.CreateCall(s.e.m.Service("ptx2cpu_check_sync"),
-                 {s.e.body.Block(), thread, s.b.getInt32(s.inst.at.ptx_line), lanes,
-                  s.b.getInt32(s.inst.attrs.index), s.Raw(0), s.Raw(1)});
+                 {s.e.body.Block(), thread, s.b.getInt32(s.inst.at.ptx_line), lanes, s.b.getInt32(step),
+                  s.Raw(0), s.Raw(1)});
+}
+}  // namespace
+
+// Where the block's threads go through each region in turn, thread 0 is the first of those that leave a
+// barrier, and all lanes of a warp have arrived when the first leaves an operation.
+void CallCheckSync(Site& s, Value thread, Value lanes) {
+  const uint32_t step = s.inst.attrs.index;
+  const bool in_turn = s.e.f.resumes <= ir::Resumes::kBlocks && !s.e.f.has_early_exit;
+  if ((step & PTX2CPU_SYNC_TOGETHER) == 0 || !in_turn)
+    return CallSync(s, step & ~PTX2CPU_SYNC_TOGETHER, thread, lanes);
+  if (PTX2CPU_SYNC_STEP(step) == PTX2CPU_SYNC_WARP_ARRIVE) return;
+  if (PTX2CPU_SYNC_STEP(step) == PTX2CPU_SYNC_WARP_LEAVE) return CallSync(s, step, thread, lanes);
+  llvm::BasicBlock *ask = s.e.body.NewBlock("leave"), *done = s.e.body.NewBlock("left");
+  s.b.CreateCondBr(s.b.CreateICmpEQ(thread, s.b.getInt32(0)), ask, done,
+                   llvm::MDBuilder(s.e.m.context).createUnlikelyBranchWeights());
+  s.b.SetInsertPoint(ask);
+  CallSync(s, step, thread, lanes);
+  s.b.CreateBr(done);
+  s.b.SetInsertPoint(done);
 }
 
 Status EmitCheckSync(Site& s) {

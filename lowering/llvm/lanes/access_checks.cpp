@@ -34,22 +34,40 @@ Value LaneChecks::AllInside(const AccessCheck& check, ir::ValueId address, const
   return shaped.holds == nullptr ? ends : b.CreateAnd(ends, shaped.holds);
 }
 
-// The calls for all active lanes.
+// The calls for all active lanes: of sequences with where they begin, else with all addresses.
 void LaneChecks::CallChecks(const AccessCheck& check, const ir::Inst& inst, const Mask& mask) {
   const ShapedValue shaped = e.values.Shaped(inst.operands[0]);
   const LaneShape shape = ShapeIn(e, region_, inst.operands[0]);
   const bool is_uniform = shaped.shape() == ShapedValue::Shape::kUniform;
-  const bool is_row = is_uniform || (shaped.first != nullptr && shaped.holds == nullptr && shape.affine());
-  const int64_t stride = is_uniform ? 0 : shape.stride;
+  const bool is_row = is_uniform || (shaped.first != nullptr && shape.affine());
+  if (!is_row) return CallEach(check, shaped.value, mask);
   Value first = is_uniform ? shaped.value : shaped.first;
-  Value array = nullptr;
-  if (!is_row) {
-    array = e.body.Scratch(b.getInt64Ty(), width_);
-    b.CreateAlignedStore(shaped.value, array, llvm::Align(64));
-  }
+  const int64_t stride = is_uniform ? 0 : shape.stride;
+  if (is_uniform || shaped.holds == nullptr) return CallRows(check, first, stride, mask);
+  llvm::BasicBlock *row = e.body.NewBlock("row"), *apart = e.body.NewBlock("apart"),
+                   *done = e.body.NewBlock("checked");
+  b.CreateCondBr(shaped.holds, row, apart, llvm::MDBuilder(e.m.context).createLikelyBranchWeights());
+  b.SetInsertPoint(row);
+  CallRows(check, first, stride, mask);
+  b.CreateBr(done);
+  b.SetInsertPoint(apart);
+  CallEach(check, shaped.value, mask);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+void LaneChecks::CallEach(const AccessCheck& check, Value addresses, const Mask& mask) {
+  Value array = e.body.Scratch(b.getInt64Ty(), width_);
+  b.CreateAlignedStore(addresses, array, llvm::Align(64));
   ForEachCall(mask, [&](unsigned from, Value lanes) {
     Value thread = b.CreateAdd(e.step->thread, b.getInt32(from), "thread", true, true);
-    if (!is_row) return check.Call(thread, b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), array, from), lanes);
+    check.Call(thread, b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), array, from), lanes);
+  });
+}
+
+void LaneChecks::CallRows(const AccessCheck& check, Value first, int64_t stride, const Mask& mask) {
+  ForEachCall(mask, [&](unsigned from, Value lanes) {
+    Value thread = b.CreateAdd(e.step->thread, b.getInt32(from), "thread", true, true);
     const auto way = static_cast<uint64_t>(stride * static_cast<int64_t>(from));
     check.CallRow(thread, b.CreateAdd(first, Literal(first, way)), stride, lanes);
   });
