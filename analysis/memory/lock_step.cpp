@@ -20,6 +20,7 @@ using ir::InstId;
 using ir::Opcode;
 
 constexpr size_t kMaxPairs = 1000;  // of one kernel; beyond, the others are not looked for
+constexpr uint64_t kMaxSteps = 10'000'000;
 constexpr uint32_t kEveryone = ~0u;
 constexpr int32_t kNarrowRow = 8;       // threads along x of the narrowest blocks that have tiles
 constexpr uint32_t kWarpsLookedAt = 2;  // the first one, and the next where an access is not of the first
@@ -280,13 +281,14 @@ class Finder {
   // Adds the pair if the second can follow the first, with the values that both are made of unchanged.
   void Decide(uint32_t first, uint32_t second, bool is_row) {
     const LaneAccess &a = accesses_[first], &b = accesses_[second];
+    if (steps_ > kMaxSteps) return;
     if (!Matters(first, second, is_row) || Waits(a.block) || Waits(b.block)) return;
     if (!Reaches(a, b, FormOf(first).base, kNoNode)) return;
     Place place{b.block, b.at};
     // Where all lanes come together the barrier costs least.
     for (uint32_t node = b.block.index; node != a.block.index;) {
       const uint32_t above = dominators_.parent[node];
-      if (above == kNoNode) break;
+      if (above == kNoNode || steps_ > kMaxSteps) break;
       if (above != a.block.index && Reaches(a, b, FormOf(first).base, above)) break;
       if (!post_dominators_.Dominates(node, above) && !IsSameBranch({above}))
         place = {BlockId{above}, BeforeEnd({above})};
@@ -330,6 +332,7 @@ class Finder {
     while (!work.empty()) {
       const uint32_t from = work.back();
       work.pop_back();
+      ++steps_;
       for (const uint32_t to : cfg_.successors[from]) {
         if (to == cfg_.exit || to == without || seen[to]) continue;
         seen[to] = true;
@@ -381,6 +384,7 @@ class Finder {
   std::vector<uint32_t> active_;      // by block: lanes
   std::vector<bool> certain_;
   std::vector<bool> waits_;  // empty: not looked for
+  uint64_t steps_ = 0;       // blocks that ways between accesses have led to
   std::vector<Candidate> candidates_;
   std::vector<LockStepPair> found_;
   std::vector<std::vector<size_t>> separators_;  // by block: positions of barriers
