@@ -383,7 +383,7 @@ size_t Count(const std::string& text, const std::string& part) {
 
 // As many rounds as the thread's word says, alike in all threads; `body` has one population count.
 std::string RoundsAtRunTime(const std::string& body) {
-  return Kernel("  ld.global.u32 %a7, [%out];\n  mov.u32 %n, 0;\nagain:\n" + body +
+  return Kernel("  ld.global.nc.u32 %a7, [%out];\n  mov.u32 %n, 0;\nagain:\n" + body +
                 "  popc.b32 %a1, %v;\n  add.u32 %v, %a1, %n;\n"
                 "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p0, %n, %a7;\n  @%p0 bra again;\n");
 }
