@@ -7,7 +7,8 @@
 namespace ptx2cpu::ir::interpret {
 
 namespace {
-constexpr uint32_t kTurnsAlone = 30;  // so many slices of each thread: a block that still runs may wait
+constexpr uint32_t kTurnsAlone =
+    30;  // of each cluster that runs: one that still runs then may wait for a later one
 }
 
 // -- the cluster's barrier --
@@ -110,7 +111,7 @@ Status RunInOrder(const std::function<std::unique_ptr<Cluster>(std::unique_ptr<C
   std::unique_ptr<Cluster> ended;
   bool are_more = true;
   for (uint32_t turns = 0;; ++turns) {
-    if (are_more && (running.empty() || turns >= kTurnsAlone)) {
+    if (are_more && turns >= kTurnsAlone * running.size()) {
       std::unique_ptr<Cluster> another = next(std::move(ended));
       are_more = another != nullptr;
       if (are_more) {

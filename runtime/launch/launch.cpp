@@ -186,6 +186,12 @@ std::optional<LaunchError> RunOperation(const ChildOperation& operation, const L
   return std::nullopt;
 }
 
+// Also where what runs throws.
+struct ChecksEnd {
+  const ptx2cpu_launch* launch;
+  ~ChecksEnd() { check::EndLaunch(launch); }
+};
+
 // Runs the grid of a job; with its checks, if any are wanted.
 void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned max_workers) {
   const LaunchShape launched = ShapeWithAxesOf(job->kernel(), job->shape());
@@ -197,8 +203,10 @@ void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned m
                      [queue = &job->launch().children](uint64_t address, uint64_t bytes) {
                        return queue->Holds(address, bytes);
                      });
-  runner.Run(job, check::NeedsOneWorker() ? 1 : max_workers);
-  check::EndLaunch(&job->launch());
+  {
+    const ChecksEnd end{&job->launch()};
+    runner.Run(job, check::NeedsOneWorker() ? 1 : max_workers);
+  }
   const std::optional<LaunchError>& error = job->error();
   if (!error || error->kind != LaunchError::Kind::kFault) return;
   const uint32_t thread = error->thread == ~0u ? 0 : error->thread;

@@ -72,6 +72,7 @@ function(ptx2cpu_merge target list)
   if(NOT PTX2CPU_UNITE OR NOT target IN_LIST ptx2cpu_merged)
     return()
   endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${${list}})  # their names and includes
   ptx2cpu_groups(groups 70 1 ${${list}})
   set(numbers)
   foreach(line IN LISTS groups)

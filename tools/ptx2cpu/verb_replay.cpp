@@ -31,7 +31,7 @@ Result<rt::ModuleOptions> ReadModuleOptions(const Arguments& arguments) {
 }
 
 // The recorded areas are what checked code may access.
-void TellChecks(const LaunchRecord& launch, const std::shared_ptr<const rt::KernelCode>& code) {
+void ReportChecks(const LaunchRecord& launch, const std::shared_ptr<const rt::KernelCode>& code) {
   const auto find = [&launch](uintptr_t address) -> std::optional<rt::check::MemoryRange> {
     const auto next = std::ranges::upper_bound(launch.areas, address, {}, &Area::address);
     if (next == launch.areas.begin()) return std::nullopt;
@@ -122,7 +122,7 @@ Status RunReplay(const Arguments& arguments) {
                               [&](const LaunchRecord& launch) -> Result<std::optional<std::string>> {
                                 const auto code = TRY(replay.CodeOf(launch));
                                 TRY_STATUS(replay.Enter(launch));
-                                if (!checks.empty()) TellChecks(launch, code);
+                                if (!checks.empty()) ReportChecks(launch, code);
                                 const auto error = TRY(replay.Run(launch, *code, {.max_workers = workers}));
                                 return error ? std::optional(error->message) : std::nullopt;
                               });

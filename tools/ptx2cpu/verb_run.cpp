@@ -60,8 +60,8 @@ Result<std::vector<NamedBytes>> VariablesOf(const KernelChoice& choice, const Pr
 }
 
 // They and the call's buffers are what checked code may access.
-Status TellChecks(const KernelChoice& choice, const Program& program,
-                  std::vector<std::span<std::byte>> memory) {
+Status ReportChecks(const KernelChoice& choice, const Program& program,
+                    std::vector<std::span<std::byte>> memory) {
   for (const NamedBytes& variable : TRY(VariablesOf(choice, program))) memory.push_back(variable.bytes);
   const auto find = [memory](uintptr_t address) -> std::optional<rt::check::MemoryRange> {
     for (const std::span<std::byte>& range : memory) {
@@ -140,7 +140,7 @@ Status RunRun(const Arguments& arguments) {
   harness::GuardedBuffers guarded;
   if (!guarded.Enter(call)) return Fail(ErrorCode::kLaunch, "no memory for the buffers");
   guarded.Patch(params, buffer);
-  if (!checks.empty()) TRY_STATUS(TellChecks(choice, program, guarded.Ranges(call)));
+  if (!checks.empty()) TRY_STATUS(ReportChecks(choice, program, guarded.Ranges(call)));
   const auto start = std::chrono::steady_clock::now();
   if (orders) shape.max_workers = 1;
   Status ordered;

@@ -21,7 +21,7 @@ CUresult Put(void* data, T value) {
 bool OnHost(const Range& range) { return !range.OnDevice(); }
 bool HostMayUse(const Range& range) { return OnHost(range) || IsManaged(range); }
 
-CUresult TellAccess(void* data, const Range& range, const Context& context) {
+CUresult AnswerAccess(void* data, const Range& range, const Context& context) {
   int flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   const int device = context.device().ordinal();
   if (range.kind == RangeKind::kPool) {
@@ -33,7 +33,7 @@ CUresult TellAccess(void* data, const Range& range, const Context& context) {
 }
 
 // The range that the address belongs to: for mapped memory the reservation, else the allocation.
-CUresult TellWhole(void* data, CUpointer_attribute attribute, const Range& range) {
+CUresult AnswerWhole(void* data, CUpointer_attribute attribute, const Range& range) {
   uintptr_t base = range.base;
   size_t size = range.size;
   if (range.kind == RangeKind::kVirtual) FindReservation(range.base, &base, &size);
@@ -41,8 +41,8 @@ CUresult TellWhole(void* data, CUpointer_attribute attribute, const Range& range
                                                             : Put<size_t>(data, size);
 }
 
-CUresult TellAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer, const Range& range,
-                       const Context& context) {
+CUresult AnswerAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer, const Range& range,
+                         const Context& context) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       return Put<CUcontext>(
@@ -64,14 +64,14 @@ CUresult TellAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr po
       return Put<int>(data, range.device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      return TellWhole(data, attribute, range);
+      return AnswerWhole(data, attribute, range);
     case CU_POINTER_ATTRIBUTE_MAPPED:
       return Put<unsigned>(data, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return Put<unsigned long long>(data,
                                      range.kind == RangeKind::kVirtual ? AllowedHandleTypes(range) : 0ull);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return TellAccess(data, range, context);
+      return AnswerAccess(data, range, context);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return Put<CUmemoryPool>(data, range.kind == RangeKind::kPool && !IsGraphMemory(range)
                                          ? HandleOf(static_cast<const MemoryPool*>(range.owner))
@@ -137,7 +137,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   if (const CUresult error = WorkingContext(context)) return error;
   const auto range = Known(ptr);
   if (data == nullptr || !range) return CUDA_ERROR_INVALID_VALUE;
-  return TellAttribute(data, attribute, ptr, *range, *context);
+  return AnswerAttribute(data, attribute, ptr, *range, *context);
 }
 
 CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute* attributes, void** data,
@@ -151,7 +151,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
     const bool no_host_pointer =
         range && attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER && !HostMayUse(*range);
     const CUresult result = no_host_pointer ? Put<void*>(data[i], nullptr)
-                            : range         ? TellAttribute(data[i], attributes[i], ptr, *range, *context)
+                            : range         ? AnswerAttribute(data[i], attributes[i], ptr, *range, *context)
                                             : ReturnNothing(data[i], attributes[i], ptr);
     if (result != CUDA_SUCCESS) return result;
   }

@@ -76,9 +76,10 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     return AppendToCapture(*stream, node, rt::CallWork{[] {}});
   }
   if (IsGraphMemory(*range)) return FreeGraphMemory(dptr);  // it goes with its graph
+  // Before it is no allocation any more: kernels that are in front of this in the stream look for it.
+  if (CheckedMemory::Get().keeps_freed()) CheckedMemory::Get().FreedInStream(*range, TicketOfNow(*stream));
   const auto gone = Allocations::Get().Remove(static_cast<uintptr_t>(dptr), freeable);
   if (!gone) return CUDA_ERROR_INVALID_VALUE;
-  if (CheckedMemory::Get().keeps_freed()) CheckedMemory::Get().FreedInStream(*gone, TicketOfNow(*stream));
   if (gone->kind == RangeKind::kPool) {
     FreePoolMemory(*gone, TicketOfNow(*stream));
     return CUDA_SUCCESS;

@@ -101,7 +101,7 @@ class Meeting {
     const bool taken = std::ranges::any_of(
         guests_, [&](const Guest& other) { return other.known && other.hello.rank == hello.rank; });
     if (hello.ranks != ranks_ || taken) {
-      TellOne(guest, taken ? Answer::kTaken : Answer::kOtherCount);
+      Reply(guest, taken ? Answer::kTaken : Answer::kOtherCount);
       guest.socket = {};
       return true;
     }
@@ -128,12 +128,12 @@ class Meeting {
     return true;
   }
 
-  static void TellOne(const Guest& guest, Answer answer, int file = -1) {
+  static void Reply(const Guest& guest, Answer answer, int file = -1) {
     driver::SendWithFile(guest.socket, &answer, sizeof answer, file);
   }
   void Send(Answer answer, int file = -1) const {
     for (const Guest& guest : guests_) {
-      if (guest.known) TellOne(guest, answer, file);
+      if (guest.known) Reply(guest, answer, file);
     }
   }
 
