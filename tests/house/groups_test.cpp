@@ -62,6 +62,10 @@ TEST_CASE("sources without a name in common are compiled as one") {
   // A namespace of one line has no comment at its end.
   CHECK(GroupOfSecond("namespace {\nint one;\n}\nint Two() {\n  return one;\n}\n",
                       Own("int Three() { return Two(); }")) == 1);
+  CHECK(GroupOfSecond("namespace {\nconstexpr int kOne =\n    1;\n}\nint Two() {\n  return kOne;\n}\n",
+                      Own("int Three() { return Two(); }")) == 1);
+  CHECK(GroupOfSecond("namespace {\nconst int kOnes[] = {\n    1, 1};\n}\nint Two() {\n  return 1;\n}\n",
+                      Own("int Three() { return Two(); }")) == 1);
   CHECK(GroupOfSecond("namespace matrix = ir::matrix;\n",
                       Own("int Rows(const Matrix& matrix) { return 1; }")) == 1);
   // Tables undefine the macros that read them.

@@ -6,9 +6,15 @@ FNR == 1 { DeclareMacros(); own = 0; raw = 0; continues = 0; files[++count] = FI
 # Raw strings are text, often that of a kernel.
 raw { if ($0 !~ /\)"/) next; raw = 0 }
 /R"\(/ && $0 !~ /R"\(.*\)"/ { raw = 1 }
-/^namespace \{/ { own = FNR }
-# One of a single line ends without a comment.
-/^}  \/\/ namespace$/ || /^}$/ && own == FNR - 2 { own = 0 }
+/^namespace \{/ { own = FNR; declarations = 0; open = 0 }
+# One of a single declaration, which may take several lines, ends without a comment.
+/^}  \/\/ namespace$/ || /^}$/ && declarations == 1 && open == 0 { own = 0 }
+own && FNR > own {
+  if (/^[^ \t]/) ++declarations
+  code = $0
+  sub(/\/\/.*/, "", code)
+  open += gsub(/\{/, "", code) - gsub(/\}/, "", code)
+}
 {
   line = $0
   sub(/\/\/.*/, "", line)
