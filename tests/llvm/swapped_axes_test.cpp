@@ -103,9 +103,9 @@ TEST_CASE("kernels that walk along y have their axes exchanged", "[axes]") {
   CHECK_FALSE(Swaps(CompileText(Kernel("", kAlongY))));  // of any shape
   CHECK_FALSE(Swaps(CompileText(Kernel(".reqntid 96, 1\n", kAlongY))));
   CHECK_FALSE(Swaps(CompileText(Kernel(kRequired, kAlongY), {.lane_width = 1})));
-  const auto described = CompileText(Kernel(kRequired, kAlongY))->kernel().kernel;
-  CHECK(described->required_threads[0] == kWidth);
-  CHECK(described->required_threads[1] == kHeight);
+  const SharedKernel swapped = CompileText(Kernel(kRequired, kAlongY));
+  CHECK(swapped->kernel().kernel->required_threads[0] == kWidth);
+  CHECK(swapped->kernel().kernel->required_threads[1] == kHeight);
 }
 
 TEST_CASE("kernels that know more of their threads than coordinates keep their axes", "[axes]") {
