@@ -6,17 +6,17 @@
 #include <fstream>
 #include <set>
 
+#include "tests/scratch_folder.h"
 #include "tools/record/compare.h"
 
 namespace ptx2cpu::rt {
 namespace {
 
 Result<Manifest> Read(const std::string& text) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "ptx2cpu_manifest_test.txt";
+  const test::ScratchFolder folder;  // tests run side by side
+  const std::string path = folder / "manifest.txt";
   std::ofstream(path) << text;
-  Result<Manifest> manifest = ReadManifest(path);
-  std::filesystem::remove(path);
-  return manifest;
+  return ReadManifest(path);
 }
 
 std::vector<std::byte> Data(std::string_view spec) { return ParseSpec(spec).value().data; }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/scratch_folder.h"
 #include "tools/record/small_float.h"
 
 namespace ptx2cpu::rt {
@@ -56,12 +57,11 @@ TEST_CASE("SPEC buffers and structs") {
   CHECK_FALSE(Parsed("in:u8:[1]").IsWritten());
   CHECK_FALSE(Parsed("u8:1").IsBuffer());
 
-  const std::filesystem::path folder = std::filesystem::temp_directory_path();
-  const std::filesystem::path file = folder / "ptx2cpu_spec_test.bin";
+  const test::ScratchFolder folder;
+  const std::string file = folder / "eight.bin";
   std::ofstream(file, std::ios::binary) << "abcdefgh";
-  CHECK(Parsed("in:u32:@ptx2cpu_spec_test.bin", folder).count() == 2);
-  CHECK(Parsed("bytes:@" + file.string()).data.size() == 8);
-  std::filesystem::remove(file);
+  CHECK(Parsed("in:u32:@eight.bin", folder.path()).count() == 2);
+  CHECK(Parsed("bytes:@" + file).data.size() == 8);
 }
 
 TEST_CASE("SPEC images") {
