@@ -27,7 +27,7 @@ void FunctionBuilder::BeginFunction(bool is_entry) {
   f.pragmas.first = static_cast<uint32_t>(module_.pragmas.size());
   f.position = LastPosition();
   module_.functions.push_back(std::move(f));
-  state_.place = Place::kHeader;
+  state_.place = TextPart::kHeader;
   state_.is_declaring = false;
   first_parameter_ = module_.variables.size();
   returns_ = {static_cast<uint32_t>(first_parameter_), 0};
@@ -48,7 +48,7 @@ void FunctionBuilder::EndParameters() {
   state_.is_declaring = false;
   const ast::Range parameters = {static_cast<uint32_t>(first_parameter_),
                                  static_cast<uint32_t>(module_.variables.size() - first_parameter_)};
-  if (state_.place == Place::kPrototype) {
+  if (state_.place == TextPart::kPrototype) {
     module_.prototypes.back().returns = returns_;
     module_.prototypes.back().parameters = parameters;
   } else {
@@ -67,13 +67,13 @@ void FunctionBuilder::EndHeader() {
 
 void FunctionBuilder::EndDeclaration() {
   EndHeader();
-  state_.place = Place::kModule;
+  state_.place = TextPart::kModule;
 }
 
 void FunctionBuilder::BeginBody() {
   EndHeader();
   function().has_body = true;
-  state_.place = Place::kBody;
+  state_.place = TextPart::kBody;
 }
 
 void FunctionBuilder::EndBody() {
@@ -81,7 +81,7 @@ void FunctionBuilder::EndBody() {
   f.statements.count = static_cast<uint32_t>(module_.statements.size()) - f.statements.first;
   f.instructions.count = static_cast<uint32_t>(module_.instructions.size()) - f.instructions.first;
   f.operands.count = static_cast<uint32_t>(module_.operands.size()) - f.operands.first;
-  state_.place = Place::kModule;
+  state_.place = TextPart::kModule;
   TakeBodyParameters();
 }
 
@@ -112,7 +112,7 @@ void FunctionBuilder::BeginLimit() { limit_ = Last().kind; }
 
 void FunctionBuilder::Limit() {
   const uint32_t value = LastNumber();
-  if (state_.place != Place::kPrototype) {
+  if (state_.place != TextPart::kPrototype) {
     function().*ValueOf(limit_, kLimits) = value;
   } else {  // the grammar allows no other limit there
     ast::Prototype& prototype = module_.prototypes.back();
@@ -126,7 +126,7 @@ void FunctionBuilder::FunctionFlag() {
     f.explicit_cluster = true;
   } else if (Last().kind == TokenKind::kBlocksareclusters) {
     f.blocks_are_clusters = true;
-  } else if (state_.place == Place::kPrototype) {
+  } else if (state_.place == TextPart::kPrototype) {
     module_.prototypes.back().noreturn = true;
   } else {
     f.noreturn = true;
@@ -139,7 +139,7 @@ void FunctionBuilder::BeginPrototype() {
   prototype.position = PositionOf(tokens_[state_.name_token]);
   Add(ast::StatementKind::kPrototype, module_.prototypes.size());
   module_.prototypes.push_back(prototype);
-  state_.place = Place::kPrototype;
+  state_.place = TextPart::kPrototype;
   first_parameter_ = module_.variables.size();
   returns_ = {static_cast<uint32_t>(first_parameter_), 0};
 }
@@ -148,6 +148,6 @@ void FunctionBuilder::PrototypeSink() {
   if (LastText() != "_") Report("a prototype has no name", "write _ between returns and parameters");
 }
 
-void FunctionBuilder::EndPrototype() { state_.place = Place::kBody; }
+void FunctionBuilder::EndPrototype() { state_.place = TextPart::kBody; }
 
 }  // namespace ptx2cpu::ptx

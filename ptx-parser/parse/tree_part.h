@@ -16,7 +16,7 @@ namespace ptx2cpu::ptx {
 // A run stops reporting here.
 inline constexpr size_t kMaxErrors = 20;
 
-enum class Place : uint8_t { kModule, kHeader, kBody, kPrototype };
+enum class TextPart : uint8_t { kModule, kHeader, kBody, kPrototype };
 
 struct TreeState {
   ast::Module& module;
@@ -24,7 +24,7 @@ struct TreeState {
   const size_t& cursor;  // counts the tokens that the parser has consumed
   std::vector<Error> errors = {};
 
-  Place place = Place::kModule;
+  TextPart place = TextPart::kModule;
   ast::Linkage linkage = ast::Linkage::kNone;       // of the function or declaration that follows
   bool is_declaring = false;                        // attributes belong to a variable, not to the function
   uint32_t name_token = 0;                          // of the declarator, label or opcode

@@ -124,7 +124,7 @@ void VariableBuilder::DimensionUnsized() {
 void VariableBuilder::Initializer() {
   variable_.initializer = static_cast<uint32_t>(module_.operands.size());
   module_.operands.push_back(operands_.Pop());
-  const bool lasts = state_.place == Place::kModule || state_.place == Place::kBody;
+  const bool lasts = state_.place == TextPart::kModule || state_.place == TextPart::kBody;
   if (!lasts || (variable_.space != ast::Space::kGlobal && variable_.space != ast::Space::kConst)) {
     Report(tokens_[state_.name_token], "only .global and .const variables can have initial values");
   }
@@ -138,7 +138,7 @@ void VariableBuilder::CheckDeclarator() {
   if (variable_.space == ast::Space::kSreg) Report(at, "special registers cannot be declared");
   const bool is_register = variable_.space == ast::Space::kReg;
   const bool is_private = is_register || variable_.space == ast::Space::kLocal;
-  if (is_private && state_.place == Place::kModule && !IsBefore(3, 0)) {
+  if (is_private && state_.place == TextPart::kModule && !IsBefore(3, 0)) {
     Report(at, "module-scope registers and .local variables are legal before PTX 3.0 only",
            "declare them in functions");
   }
@@ -162,7 +162,7 @@ void VariableBuilder::EndDeclarator() {
 }
 
 void VariableBuilder::PushVariable(const ast::Variable& variable) {
-  if (state_.place == Place::kBody && function().is_entry && variable.space == ast::Space::kParam &&
+  if (state_.place == TextPart::kBody && function().is_entry && variable.space == ast::Space::kParam &&
       IsBefore(1, 4)) {
     if (!function().parameters.empty())
       Report(tokens_[state_.name_token],
@@ -174,13 +174,13 @@ void VariableBuilder::PushVariable(const ast::Variable& variable) {
   const uint32_t index = static_cast<uint32_t>(module_.variables.size());
   module_.variables.push_back(variable);
   ast::Variable& pushed = module_.variables.back();
-  if (state_.place == Place::kModule) {
+  if (state_.place == TextPart::kModule) {
     module_.globals.push_back(index);
     return;
   }
   pushed.function = static_cast<uint32_t>(module_.functions.size() - 1);
-  if (state_.place == Place::kBody) Add(ast::StatementKind::kDeclaration, index);
-  if (state_.place != Place::kPrototype && pushed.space == ast::Space::kReg) DeclareRegisters(index);
+  if (state_.place == TextPart::kBody) Add(ast::StatementKind::kDeclaration, index);
+  if (state_.place != TextPart::kPrototype && pushed.space == ast::Space::kReg) DeclareRegisters(index);
 }
 
 void VariableBuilder::DeclareRegisters(uint32_t variable) {

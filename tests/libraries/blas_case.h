@@ -10,7 +10,7 @@
 #include "tests/libraries/dropin.h"
 #include "tests/libraries/number_types.h"
 
-namespace ptx2cpu {
+namespace ptx2cpu::blas_case {
 
 using namespace cuda;
 using Wide = std::complex<double>;
@@ -182,4 +182,4 @@ constexpr cublasFillMode_t kFills[] = {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_
 constexpr cublasSideMode_t kSides[] = {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT};
 constexpr cublasDiagType_t kDiags[] = {CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT};
 
-}  // namespace ptx2cpu
+}  // namespace ptx2cpu::blas_case

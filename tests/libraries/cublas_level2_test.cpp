@@ -2,6 +2,7 @@
 #include "tests/libraries/blas_case.h"
 
 using namespace ptx2cpu;
+using namespace ptx2cpu::blas_case;
 
 namespace {
 
@@ -96,7 +97,8 @@ TEMPLATE_TEST_CASE("cublas level 2: general matrices", "", float, double, cuComp
       const std::string name = !kComplex<T> ? "ger_v2" : conjugates ? "gerc_v2" : "geru_v2";
       REQUIRE(blas(letter + name, m, n, &alpha, x.data(), incx, y.data(), incy, to.data(), lda) == 0);
       CheckNear(
-          to, ptx2cpu::Updated(Part::kAll, m, n, alpha, Times(m, n, 1, Gathered(x, m, incx), ys), 1, a, lda),
+          to,
+          blas_case::Updated(Part::kAll, m, n, alpha, Times(m, n, 1, Gathered(x, m, incx), ys), 1, a, lda),
           2);
     }
   }
@@ -172,11 +174,11 @@ TEMPLATE_TEST_CASE("cublas level 2: symmetric and hermitian matrices", "", float
         const std::vector<T> before = matrix;
         REQUIRE(call(matrix) == 0);
         CheckNear(matrix,
-                  ptx2cpu::Updated(PartOf(uplo), n, n,
-                                   two          ? Wide(1)
-                                   : conjugates ? Wide(real)
-                                                : Wide(alpha),
-                                   product(conjugates, two), 1, before, lda),
+                  blas_case::Updated(PartOf(uplo), n, n,
+                                     two          ? Wide(1)
+                                     : conjugates ? Wide(real)
+                                                  : Wide(alpha),
+                                     product(conjugates, two), 1, before, lda),
                   4);
       };
       check_update("syr", false, false, [&](auto& to_matrix) {

@@ -2,6 +2,7 @@
 #include "tests/libraries/blas_case.h"
 
 using namespace ptx2cpu;
+using namespace ptx2cpu::blas_case;
 
 namespace {
 

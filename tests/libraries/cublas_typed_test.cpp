@@ -6,6 +6,7 @@
 #include "tests/libraries/blas_case.h"
 
 using namespace ptx2cpu;
+using namespace ptx2cpu::blas_case;
 
 namespace {
 

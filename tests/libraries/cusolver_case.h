@@ -10,7 +10,7 @@
 #include "tests/libraries/dropin.h"
 #include "tests/libraries/number_types.h"
 
-namespace ptx2cpu {
+namespace ptx2cpu::cusolver_case {
 
 using namespace cuda;
 
@@ -123,6 +123,6 @@ Dense<T> Scaled(const Dense<T>& a, const std::vector<Real<T>>& s, int columns) {
   return b;
 }
 
-}  // namespace ptx2cpu
+}  // namespace ptx2cpu::cusolver_case
 
 #define SOLVER_TYPES float, double, cuComplex, cuDoubleComplex

@@ -12,7 +12,7 @@
 #include "tests/libraries/dropin.h"
 #include "tests/libraries/number_types.h"
 
-namespace ptx2cpu {
+namespace ptx2cpu::cusolver_sparse_case {
 
 struct SparseSolver {
   explicit SparseSolver(cuda::cusparseIndexBase_t base = cuda::CUSPARSE_INDEX_BASE_ZERO) {
@@ -116,4 +116,4 @@ double Bound() {
   return sizeof(Real<T>) == 4 ? 2e-3 : 1e-9;
 }
 
-}  // namespace ptx2cpu
+}  // namespace ptx2cpu::cusolver_sparse_case

@@ -5,6 +5,7 @@
 #include "tests/libraries/cusolver_sparse_case.h"
 
 using namespace ptx2cpu;
+using namespace ptx2cpu::cusolver_sparse_case;
 using namespace ptx2cpu::cuda;
 
 namespace {

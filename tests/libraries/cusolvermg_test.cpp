@@ -4,6 +4,7 @@
 #include "tools/api_table/api_table.h"
 
 using namespace ptx2cpu;
+using namespace ptx2cpu::cusolver_case;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "runtime/cuda/abi/cusparse_types.h"
 #include "tests/libraries/dropin.h"
 
-namespace ptx2cpu {
+namespace ptx2cpu::cusparse_case {
 
 using namespace cuda;
 
@@ -150,4 +150,4 @@ inline void Destroy(cusparseSpMatDescr_t m) { REQUIRE(Cusparse().Call("cusparseD
 inline void Destroy(cusparseDnMatDescr_t m) { REQUIRE(Cusparse().Call("cusparseDestroyDnMat", m) == 0); }
 inline void Destroy(cusparseDnVecDescr_t v) { REQUIRE(Cusparse().Call("cusparseDestroyDnVec", v) == 0); }
 
-}  // namespace ptx2cpu
+}  // namespace ptx2cpu::cusparse_case

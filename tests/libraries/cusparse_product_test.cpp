@@ -5,6 +5,7 @@
 #include "tests/libraries/cusparse_case.h"
 
 using namespace ptx2cpu;
+using namespace ptx2cpu::cusparse_case;
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include "tools/api_table/api_table.h"
 
 using namespace ptx2cpu;
+using namespace ptx2cpu::cusparse_case;
 
 namespace {
 

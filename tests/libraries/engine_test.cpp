@@ -11,6 +11,7 @@
 #include "tests/libraries/blas_case.h"
 
 using namespace ptx2cpu;
+using namespace ptx2cpu::blas_case;
 using namespace ptx2cpu::cuda;
 
 namespace {
