@@ -102,7 +102,10 @@ struct Numbers {
   bool operator==(const Numbers&) const = default;
 };
 
-Numbers Expected(const std::vector<uint32_t>& in, uint32_t n, uint32_t all) {
+// The neighbour at i + 1, or none where its column is a sum that is always out of the row.
+enum class After : uint8_t { kNeighbour, kNone };
+
+Numbers Expected(const std::vector<uint32_t>& in, uint32_t n, uint32_t all, After after) {
   Numbers expected{std::vector<uint32_t>(all, 7), std::vector<uint32_t>(kThreads * kBlocks)};
   std::vector<uint32_t> sums(kThreads * kBlocks);
   for (uint32_t i = 0; i < all; ++i) {
@@ -110,7 +113,7 @@ Numbers Expected(const std::vector<uint32_t>& in, uint32_t n, uint32_t all) {
     uint32_t v = in[i] * 3;
     if (i >= n) v -= in[i - n];
     if (column != 0) v -= in[i - 1];
-    if (column + 1 < n) v -= in[i + 1];
+    if (column + 1 < n && after == After::kNeighbour) v -= in[i + 1];
     if (row * n < all - n) v -= in[i + n];
     expected.out[i] = v;
     sums[i % (kThreads * kBlocks)] += v;
@@ -119,7 +122,7 @@ Numbers Expected(const std::vector<uint32_t>& in, uint32_t n, uint32_t all) {
   return expected;
 }
 
-void CheckRun(const ptx2cpu_kernel& kernel, uint32_t n, uint32_t rows) {
+void CheckRun(const ptx2cpu_kernel& kernel, uint32_t n, uint32_t rows, After after = After::kNeighbour) {
   const uint32_t all = n * rows;
   std::vector<uint32_t> in(all);
   for (uint32_t i = 0; i < all; ++i) in[i] = i * 2654435761u >> 7;
@@ -132,7 +135,7 @@ void CheckRun(const ptx2cpu_kernel& kernel, uint32_t n, uint32_t rows) {
   const auto error = rt::Launch(kernel, {{kBlocks, 1, 1}, {kThreads, 1, 1}, 0},
                                 std::as_bytes(std::span(&params, 1)), {.max_workers = 1});
   if (error) FAIL(error->message);
-  CHECK(found == Expected(in, n, all));
+  CHECK(found == Expected(in, n, all, after));
 }
 
 }  // namespace
@@ -164,6 +167,24 @@ TEST_CASE("neighbours in rows of every length", "[steps_of_warps]") {
           CheckRun(*(*kernel)->kernel().kernel, n, rows);
         }
       }
+    }
+  }
+}
+
+// The first lane's sum wraps around where that of all lanes saturates.
+TEST_CASE("a sum that saturates is no place from which lanes count", "[steps_of_warps]") {
+  const std::string step = "add.u32 %other, %column, 1;\n  setp.ge.u32";
+  const size_t at = kNeighbours.find(step);
+  REQUIRE(at != std::string::npos);
+  for (const char* saturated : {"add.sat.s32 %other, %column, 2147483600;\n  setp.ge.s32",
+                                "sub.sat.s32 %other, %column, -2147483600;\n  setp.ge.s32"}) {
+    for (const char* target : {"native", "x86-64-v3"}) {
+      INFO(saturated << " for " << target);
+      auto kernel =
+          JitKernel::Create(BuildKernel(std::string(kNeighbours).replace(at, step.size(), saturated), "k"),
+                            {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target)});
+      REQUIRE(kernel);
+      for (const uint32_t n : {32u, 100u, 256u}) CheckRun(*(*kernel)->kernel().kernel, n, 9, After::kNone);
     }
   }
 }

@@ -74,8 +74,9 @@ bool LaneSides::PartsRarely(ValueId condition, int depth) const {
   return place && place->base >= analysis::Uniformity::kBlock;
 }
 
-// To what is the same number farther on in all lanes.
+// To what is the same number farther on in all lanes; sums that saturate are not.
 bool LaneSides::IsStep(const ir::Inst& inst) const {
+  if ((inst.attrs.flags & ir::kSat) != 0) return false;
   if (inst.op == Opcode::kSub) return ShapeIn(e, region_, inst.operands[1]).uniform();
   return inst.op == Opcode::kAdd && std::ranges::any_of(inst.operands, [&](ValueId operand) {
            return ShapeIn(e, region_, operand).uniform();
