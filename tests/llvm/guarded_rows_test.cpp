@@ -61,6 +61,53 @@ DONE:
 )";
 }
 
+// A tree whose first level is known at run time only: later ones are values of the block.
+const std::string kTree = kHead + R"(
+.visible .entry k(.param .u64 pout, .param .u32 pn, .param .u32 pstep)
+.reqntid 96, 3, 1
+{
+  .reg .pred %p; .reg .b32 %t, %n, %step, %v, %at, %far, %w; .reg .b64 %out, %d;
+  .shared .align 16 .b8 words[3072];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  ld.param.u32 %step, [pstep];
+  min.u32 %n, %n, 96;
+  mov.u32 %t, %tid.x;
+  mov.u32 %v, %tid.y;
+  mad.lo.u32 %at, %v, 256, %t;
+  shl.b32 %at, %at, 2;
+  mad.lo.u32 %v, %v, 96, %t;
+  mul.wide.u32 %d, %v, 4;
+  add.s64 %out, %out, %d;
+  ld.global.u32 %v, [%out];
+  mov.u32 %w, words;
+  add.u32 %at, %at, %w;
+  st.shared.u32 [%at], %v;
+  st.shared.u32 [%at+384], %step;
+  bar.sync 0;
+  setp.eq.u32 %p, %n, 0;
+  @%p bra DONE;
+LEVEL:
+  setp.ge.u32 %p, %t, %n;
+  @%p bra NEXT;
+  shl.b32 %far, %n, 2;
+  add.u32 %far, %at, %far;
+  ld.shared.u32 %v, [%at];
+  ld.shared.u32 %w, [%far];
+  mad.lo.u32 %v, %w, 3, %v;
+  st.shared.u32 [%at], %v;
+NEXT:
+  bar.sync 0;
+  shr.u32 %n, %n, 1;
+  setp.ne.u32 %p, %n, 0;
+  @%p bra LEVEL;
+DONE:
+  ld.shared.u32 %v, [%at];
+  st.global.u32 [%out], %v;
+  ret;
+}
+)";
+
 std::vector<std::byte> Run(const SharedKernel& kernel, uint32_t n, uint32_t step) {
   harness::KernelCall call{{1, 1, 1}, {kWidth, kHeight, 1}, 0, {}, {}, {}};
   call.arguments.push_back(MixedWords(kThreads));
@@ -71,14 +118,16 @@ std::vector<std::byte> Run(const SharedKernel& kernel, uint32_t n, uint32_t step
 
 const std::string kShape = ".reqntid 96, 3, 1";
 
-std::string CodeOf(const std::string& guard, const std::string& more = "") {
+std::string CodeOfText(const std::string& text) {
   auto jit =
       lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v3")});
   REQUIRE(jit);
-  auto code =
-      (*jit)->Explain(BuildKernel(Kernel(kShape, guard, more), "k"), "k", lowering::Jit::Stage::kLlvm);
+  auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kLlvm);
   REQUIRE(code);
   return *code;
+}
+std::string CodeOf(const std::string& guard, const std::string& more = "") {
+  return CodeOfText(Kernel(kShape, guard, more));
 }
 
 }  // namespace
@@ -121,7 +170,19 @@ TEST_CASE("rows up to a bound do what their threads do", "[guarded][long]") {
   }
 }
 
+TEST_CASE("levels of a tree that the block counts do what their threads do", "[guarded]") {
+  const SharedKernel plain = CompileText(kTree, {.lane_width = 1});
+  for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+    const SharedKernel kernel = CompileText(kTree, {.target = *lowering::ResolveTarget(target)});
+    for (const uint32_t n : {0u, 1u, 5u, 16u, 48u, 64u, 95u, 128u}) {
+      INFO(target << ", from " << n);
+      CHECK(Run(kernel, n, 7) == Run(plain, n, 7));
+    }
+  }
+}
+
 TEST_CASE("steps of a row that a guard leaves empty are not walked", "[guarded]") {
+  CHECK(CodeOfText(kTree).find("guarded_threads") != std::string::npos);
   const std::string walked = "guarded_threads";
   CHECK(CodeOf("setp.lt.u32 %p, %i, %n;").find(walked) != std::string::npos);
   CHECK(CodeOf("setp.lt.u32 %q, %i, %n;\n  setp.lt.and.s32 %p, %v, 20, %q;").find(walked) !=

@@ -31,14 +31,18 @@ class Guard {
 
   const std::vector<Bound>& bounds() const { return bounds_; }
 
-  // Pure code before the branch: what a bound is computed from.
+  // Pure code before the branch, and the block's own values there, such as a tree's level: what a bound is
+  // computed from.
   bool Computes(const ir::Inst& inst) const {
-    return std::ranges::find(blocks_, inst.block) != blocks_.end() && IsPure(inst);
+    return std::ranges::find(blocks_, inst.block) != blocks_.end() && (IsPure(inst) || IsOfBlock(inst));
   }
 
  private:
   static bool IsPure(const ir::Inst& inst) {
     return ir::Info(inst.op).effect == ir::Effect::kPure || IsParameter(inst);
+  }
+  bool IsOfBlock(const ir::Inst& inst) const {
+    return inst.op == Opcode::kSlotLoad && f_.slots[inst.attrs.index].shape == ir::Level::kBlock;
   }
   static bool IsParameter(const ir::Inst& inst) {
     return inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam;
