@@ -292,6 +292,22 @@ size_t InstructionsOf(const ir::Function& f, const LaneRegion& region) {
 
 using Against = MaybeObstacle (*)(const FunctionEmitter&, const LaneRegion&, unsigned);
 
+// The options and the region of a warp's lanes -> those of the first width at which vectors pay. Else: what
+// is against the first.
+MaybeObstacle ChooseWidth(const FunctionEmitter& e, ir::BlockId entry, unsigned row, Against against,
+                          LaneRegionOptions& options, LaneRegion& region) {
+  const unsigned own = WidthOf(e, region, row), shared = WidthOf(e, region, row, Rows::kShared);
+  auto is_against = [&](unsigned width) {
+    if (width != options.width) {
+      options.width = width;
+      region = *analysis::FindLaneRegion(e.f, entry, options);
+    }
+    return against(e, region, width);
+  };
+  const MaybeObstacle obstacle = is_against(own);
+  return !obstacle || shared == own || is_against(shared) ? obstacle : std::nullopt;
+}
+
 // Of threads in rows of `row`; 0 where that is known at run time only.
 std::optional<LanePlan> Plan(const FunctionEmitter& e, ir::BlockId entry, Threads threads, unsigned row,
                              Against against) {
@@ -302,10 +318,10 @@ std::optional<LanePlan> Plan(const FunctionEmitter& e, ir::BlockId entry, Thread
   if (const MaybeObstacle obstacle = AgainstAnyVectors(e)) return stay(*obstacle);
   auto region = FindRegion(e, entry, threads, kWarpSize);
   if (!region) return stay({"a loop has two entries"});
-  const unsigned width = WidthOf(e, *region, row);
-  if (width != kWarpSize) region = FindRegion(e, entry, threads, width);
-  if (const MaybeObstacle obstacle = against(e, *region, width)) return stay(*obstacle);
-  LanePlan plan{std::move(*region), width, e.m.traits.has_avx512};
+  LaneRegionOptions options = OptionsOf(e, threads, kWarpSize);
+  if (const MaybeObstacle obstacle = ChooseWidth(e, entry, row, against, options, *region))
+    return stay(*obstacle);
+  LanePlan plan{std::move(*region), options.width, e.m.traits.has_avx512};
   ReportVectors(e, plan);
   return plan;
 }
@@ -340,9 +356,7 @@ std::optional<LanePlan> PlanQuotientRows(const FunctionEmitter& e, ir::BlockId e
   options.begins_anywhere = true;
   options.in_one_row = quotients->results;
   auto region = analysis::FindLaneRegion(e.f, entry, options);
-  options.width = WidthOf(e, *region, LongestRow(e));
-  if (options.width != kWarpSize) region = analysis::FindLaneRegion(e.f, entry, options);
-  if (AgainstRows(e, *region, options.width)) return std::nullopt;
+  if (ChooseWidth(e, entry, LongestRow(e), AgainstRows, options, *region)) return std::nullopt;
   LanePlan plan{.region = std::move(*region),
                 .width = options.width,
                 .masks_steps = e.m.traits.has_avx512,

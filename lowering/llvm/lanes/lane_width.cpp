@@ -279,14 +279,17 @@ bool GoesFar(const FunctionEmitter& e, const LaneRegion& region, BlockId loop) {
 
 }  // namespace
 
-unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row) {
+unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row, Rows rows) {
   const TargetTraits& traits = e.m.traits;
   const RegionFacts facts = Finder(e, region).Run();
   const bool of_warp = e.step->level == ir::Level::kWarp;
   unsigned most = facts.in_words || of_warp ? kWarpSize : kMaxWidth;
   if (e.m.lane_width != 0) return std::min(e.m.lane_width, most);
-  // Chains through tables that lanes read elsewhere overlap in more lanes.
-  if (facts.in_rows || (facts.in_rows_one && !facts.apart)) most = std::min(most, kMaxRows);
+  // Chains through tables that lanes read elsewhere overlap in more lanes. So do those of windows, each of
+  // which has a place of its own, of 64 bits.
+  const bool in_rows = facts.in_rows || (facts.in_rows_one && !facts.apart);
+  if (in_rows)
+    most = std::min(most, rows == Rows::kShared && facts.steps ? traits.vector_bytes / 4 : kMaxRows);
   // Parts of what the warp's own code computes come from memory: more than a loop pays for.
   if (of_warp && region.levels.size() == 1) return kWarpSize;
   const unsigned bytes = facts.longs > facts.words || facts.keeps_longs ? 8 : 4;

@@ -5,9 +5,13 @@
 
 namespace ptx2cpu::lowering {
 
+// What lanes seem to walk along, each its own row, may be parts of rows that they share, where their places
+// are divided into rows and columns: windows of an image (`in[(i / w) * pitch + i % w * stride + k]`).
+enum class Rows : uint8_t { kOwn, kShared };
+
 // From what the region computes with, the values that its loops keep, and the machine's registers; or what
 // the options ask for. `row`: lanes that exist side by side, 0 where that is known at run time only.
-unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row);
+unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row, Rows rows = Rows::kOwn);
 
 // Lanes that a loop goes over together in each trip, so that memory is walked in order and what the loop
 // keeps stays in registers: as many as these hold of it, more than WidthOf. 0: not so, the loop does too
