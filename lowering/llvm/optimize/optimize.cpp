@@ -17,6 +17,7 @@
 #include "ir/internal_error.h"
 #include "lowering/forms.h"
 #include "lowering/llvm/optimize/halves_of_masks.h"
+#include "lowering/llvm/optimize/hoist_gathers.h"
 #include "lowering/llvm/optimize/idle_trips.h"
 #include "lowering/llvm/optimize/jam_rows.h"
 #include "lowering/llvm/optimize/join_stores.h"
@@ -29,6 +30,7 @@
 #include "lowering/llvm/optimize/order_stores.h"
 #include "lowering/llvm/optimize/rare_blocks.h"
 #include "lowering/llvm/optimize/register_pressure.h"
+#include "lowering/llvm/optimize/regroup_masks.h"
 #include "lowering/llvm/optimize/unrolling.h"
 #include "lowering/llvm/optimize/unused_lanes.h"
 #include "lowering/llvm/optimize/vector_halves.h"
@@ -73,10 +75,12 @@ constexpr std::string_view kFull =
     "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
     "  sroa<modify-cfg>,narrow-known-masks,divide-wide-joins,gvn,extract-parts,sccp,bdce,drop-unused-lanes,"
     "  instcombine<no-verify-fixpoint>,"
-    "  dse,loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
+    "  regroup-masks,dse,loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
     ")),"
     "function<eager-inv>("
-    "  loop-simplify,lcssa,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<O3>,"
+    "  "
+    "loop-simplify,lcssa,hoist-gathers,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<"
+    "O3>,"
     "  sroa<modify-cfg>,narrow-known-masks,load-rows-by-distance,instcombine<no-verify-fixpoint>,simplifycfg,"
     "  join-stores,join-trees,early-cse<memssa>,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs,"
     "  order-stores"
@@ -124,6 +128,7 @@ constexpr OwnPass kOwnPasses[] = {
     {"keep-large-loops", KeepLargeLoops::name, Add<KeepLargeLoops>},
     {"keep-long-loops", KeepLongLoops::name, Add<KeepLongLoops>},
     {"keep-steps", KeepSteps::name, Add<KeepSteps>},
+    {"hoist-gathers", HoistGathers::name, Add<HoistGathers>},
     {"jam-rows", JamRows::name, Add<JamRows>},
     {"extract-parts", ExtractVectorParts::name, Add<ExtractVectorParts>},
     {"join-halves", JoinVectorHalves::name, Add<JoinVectorHalves>},
@@ -132,6 +137,7 @@ constexpr OwnPass kOwnPasses[] = {
     {"order-stores", OrderStores::name, Add<OrderStores>},
     {"narrow-known-masks", NarrowKnownMasks::name, Add<NarrowKnownMasks>},
     {"load-rows-by-distance", LoadRowsByDistance::name, Add<LoadRowsByDistance>},
+    {"regroup-masks", RegroupMasks::name, Add<RegroupMasks>},
     {"drop-unused-lanes", DropUnusedLanes::name, Add<DropUnusedLanes>},
     {"sink-into-rare-blocks", SinkIntoRareBlocks::name, Add<SinkIntoRareBlocks>},
 };
