@@ -1,7 +1,10 @@
 // Constants, symbols, special registers, moves between types, slots.
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 
+#include <bit>
 #include <utility>
+#include <vector>
 
 #include "lowering/llvm/emit/time.h"
 #include "lowering/llvm/emit/warps.h"
@@ -299,11 +302,41 @@ Status EmitSelect(Site& s) {
 
 // -- slots --
 
+namespace {
+
+// Lanes whose predicates one step over a row of the block has stored. Processors hand a store on to a load
+// that lies within it; one of several stores' bytes waits until they are in the cache.
+unsigned LanesOfStore(const FunctionEmitter& e) {
+  const uint32_t row = e.f.required_threads[0];
+  const bool divides = row >= 8 && std::has_single_bit(row) && row < e.step->width;
+  return e.f.is_flat && divides ? row : e.step->width;
+}
+
+// Predicates of several rows of threads, which are bytes in memory.
+llvm::Value* LoadRowsOfPredicates(Site& s, unsigned row) {
+  FunctionEmitter& e = s.e;
+  auto* type = llvm::FixedVectorType::get(s.b.getInt8Ty(), row);
+  llvm::Value* first = e.memory.SlotAddress(s.inst.attrs.index);
+  std::vector<llvm::Value*> rows;
+  for (unsigned lane = 0; lane < e.step->width; lane += row) {
+    llvm::Value* at = s.b.CreateConstInBoundsGEP1_64(s.b.getInt8Ty(), first, lane);
+    llvm::Value* bytes = e.memory.Load(type, at, llvm::Align(row), Memory::kSlot);
+    rows.push_back(s.b.CreateICmpNE(bytes, Literal(bytes, 0)));
+  }
+  return llvm::concatenateVectors(s.b, rows);
+}
+
+}  // namespace
+
 Status EmitSlotLoad(Site& s) {
   FunctionEmitter& e = s.e;
   const ir::Slot& slot = e.f.slots[s.inst.attrs.index];
   llvm::Type* type = e.m.MemoryTypeOf(slot.type);
   bool vector = slot.shape == ir::Level::kLane && e.step->width > 1;
+  if (vector && slot.type == ir::Type::kI1 && LanesOfStore(e) < e.step->width) {
+    s.Return(LoadRowsOfPredicates(s, LanesOfStore(e)));
+    return {};
+  }
   uint64_t align = static_cast<uint64_t>(ir::Bytes(slot.type)) * (vector ? e.step->width : 1);
   if (vector) type = llvm::FixedVectorType::get(type, e.step->width);
   llvm::Value* value = e.memory.Load(type, e.memory.SlotAddress(s.inst.attrs.index),
