@@ -2,6 +2,8 @@
 // what they return (calls/script.h, calls/machine.h). Libraries are opened by soname: LD_LIBRARY_PATH names
 // their folder.
 //
+// record_calls SCRIPT --names: the functions that the script calls, a line each.
+//
 // Without a record, the answers of each group are written to standard output. With one, the differences are:
 // the exit code is 1 if there are any. Each group is a process, of which several run at once.
 #include <sys/wait.h>
@@ -11,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -62,6 +65,14 @@ bool Finish(const Child& child, const Group& group, bool is_record) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+void PrintNames(const std::vector<Group>& groups) {
+  std::set<std::string> names;
+  for (const Group& group : groups)
+    for (const auto& statement : group.statements)
+      if (ptx2cpu::calls::IsCallVerb(statement.words[0])) names.insert(statement.words.at(1));
+  for (const std::string& name : names) std::puts(name.c_str());
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -76,6 +87,10 @@ int main(int count, char** arguments) {
   if (!groups) {
     std::fprintf(stderr, "%s", (groups.error().message + "\n").c_str());
     return 2;
+  }
+  if (count == 3 && std::strcmp(arguments[2], "--names") == 0) {
+    PrintNames(*groups);
+    return 0;
   }
   std::map<std::string, Lines> recorded;
   if (record != nullptr) recorded = ptx2cpu::calls::ReadRecords(record, *groups);

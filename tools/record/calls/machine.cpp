@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "tools/record/calls/compare.h"
+#include "tools/record/calls/invoke.h"
 
 namespace ptx2cpu::calls {
 
@@ -21,33 +22,6 @@ constexpr size_t kDeviceBytes = size_t{128} << 20, kAlignment = 256;
 
 sigjmp_buf before_call;
 void Return(int) { siglongjmp(before_call, 1); }
-
-constexpr int kMaxWords = 32;
-using Function = int64_t (*)(double, double, double, double, int64_t, int64_t, int64_t, int64_t, int64_t,
-                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
-
-// Words and doubles in the order of each kind: where they lie does not depend on the order of both.
-__attribute__((no_sanitize("function"))) int64_t Invoke(void* function, const int64_t (&w)[kMaxWords],
-                                                        const double (&d)[4]) {
-  return reinterpret_cast<Function>(function)(d[0], d[1], d[2], d[3], w[0], w[1], w[2], w[3], w[4], w[5],
-                                              w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14],
-                                              w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23],
-                                              w[24], w[25], w[26], w[27], w[28], w[29], w[30], w[31]);
-}
-
-// A function that returns a status, whose C++ type is of a header that is not here.
-template <typename... Args>
-__attribute__((no_sanitize("function"))) int Status(void* function, Args... arguments) {
-  return reinterpret_cast<int (*)(Args...)>(function)(arguments...);
-}
-
-double FloatInRegister(float value) {
-  double word = 0;
-  std::memcpy(&word, &value, sizeof value);
-  return word;
-}
 
 std::vector<std::string> SplitWords(const std::string& line) {
   std::vector<std::string> words;
@@ -137,7 +111,10 @@ int64_t Machine::Integer(const std::string& word) {
   if (name[0] == '*') {
     const Array& array = Named(name.substr(1));
     if (!array.on_host) throw std::runtime_error("not in host memory: " + name);
-    return static_cast<int64_t>(ReadComponent(array.type, array.address + offset * array.type.bytes));
+    const std::byte* const at = array.address + offset * array.type.bytes;
+    if (array.type.bytes == sizeof(int64_t) && !array.type.is_float)
+      return static_cast<int64_t>(ComponentBits(array.type, at));
+    return static_cast<int64_t>(ReadComponent(array.type, at));
   }
   if (std::isdigit(static_cast<unsigned char>(name.back())) != 0 &&
       (std::isdigit(static_cast<unsigned char>(name[0])) != 0 || name[0] == '-'))
@@ -214,6 +191,14 @@ void Machine::MakeHermitian(const Words& words) {
   Store(array, array.initial);
 }
 
+void Machine::SetValues(const Words& words) {
+  const Array& array = Named(words.at(1));
+  for (size_t i = 2; i < words.size(); ++i) {
+    const int64_t value = Integer(words[i]);
+    std::memcpy(array.address + (i - 2) * sizeof value, &value, sizeof value);
+  }
+}
+
 const std::string* Machine::Next() { return next_ < recorded_->size() ? &(*recorded_)[next_++] : nullptr; }
 void Machine::Put(const std::string& line) {
   std::fprintf(output_, "%s\n", line.c_str());
@@ -222,6 +207,25 @@ void Machine::Put(const std::string& line) {
 void Machine::Differ(const std::string& ours, const std::string& theirs) {
   equal_ = false;
   Put(group_ + ":" + std::to_string(line_) + ": " + ours + ", recorded " + theirs);
+}
+
+// The words after a function's name.
+CallArguments Machine::Arguments(const Words& words) {
+  CallArguments arguments;
+  size_t integer_count = 0, double_count = 0;
+  for (size_t i = 2; i < words.size(); ++i) {
+    const std::string number = words[i].size() > 2 && words[i][1] == ':' ? words[i].substr(2) : "";
+    if (number.empty()) {
+      arguments.words[integer_count++] = Integer(words[i]);
+      continue;
+    }
+    double& to = arguments.doubles[double_count++];
+    size_t end = 0;
+    to = std::stod(number, &end);
+    if (words[i][0] == 'f') to = FloatsInRegister(static_cast<float>(to));
+    if (words[i][0] == 'c') to = FloatsInRegister(static_cast<float>(to), std::stof(number.substr(end + 1)));
+  }
+  return arguments;
 }
 
 void Machine::Call(const Words& words) {
@@ -240,17 +244,7 @@ void Machine::Call(const Words& words) {
     lost_ = true;
     return;
   }
-  int64_t integers[kMaxWords] = {};
-  double floats[4] = {};
-  size_t integer_count = 0, float_count = 0;
-  for (size_t i = 2; i < words.size(); ++i) {
-    if (words[i].starts_with("f:") || words[i].starts_with("d:")) {
-      const double value = std::stod(words[i].substr(2));
-      floats[float_count++] = words[i][0] == 'f' ? FloatInRegister(static_cast<float>(value)) : value;
-    } else {
-      integers[integer_count++] = Integer(words[i]);
-    }
-  }
+  const CallArguments arguments = Arguments(words);
   void* const function = Find(name);
   std::string answer;
   if (function == nullptr) {
@@ -258,11 +252,7 @@ void Machine::Call(const Words& words) {
   } else if (sigsetjmp(before_call, 1) != 0) {
     answer = "crash";
   } else {
-    const int64_t result = Invoke(function, integers, floats);
-    if (words[0] == "call") answer = std::to_string(static_cast<int32_t>(result));
-    if (words[0] == "wide") answer = std::to_string(result);
-    if (words[0] == "text") answer = reinterpret_cast<const char*>(result);
-    if (words[0] == "void") answer = "void";
+    answer = AnswerOf(words[0], function, arguments);
     const int error = Status(Find("cudaDeviceSynchronize"));
     if (error != 0) {
       answer += " cuda:" + std::to_string(error);
@@ -362,7 +352,9 @@ bool Machine::Step(const Words& words) {
     SetDiagonal(words);
   } else if (verb == "hermitian") {
     MakeHermitian(words);
-  } else if (verb == "call" || verb == "text" || verb == "wide" || verb == "void") {
+  } else if (verb == "values") {
+    SetValues(words);
+  } else if (IsCallVerb(verb)) {
     Call(words);
   } else if (verb == "show") {
     Show(words);

@@ -8,15 +8,16 @@
 //   pointers NAME ARRAY STEP COUNT COUNT addresses, STEP elements apart, in device memory; hostpointers: in host memory
 //   diagonal NAME N LD VALUE [BATCH]   sets the diagonals of matrices that lie N columns apart
 //   hermitian NAME N LD            mirrors the lower triangle
-//   call FUNCTION ARGUMENT...      records the status; `text` a string, `wide` 64 bits, `void` nothing
+//   values NAME ARGUMENT...        what these are as words, into an array of words in host memory
+//   call FUNCTION ARGUMENT...      records the status; other verbs (calls/invoke.h): what they take as the result
 //   show NAME [BOUND [COUNT]]      records the elements; those that never changed as .N
 //   peek NAME TYPE COUNT           records a hash (FNV-1a) of the elements in host memory that NAME points to
 //   ignore NAME                    its contents now are those that `show` takes as unchanged
 // clang-format on
 //
 // Arguments: integers, null, NAME, NAME+ELEMENTS, &NAME, *NAME or *NAME+ELEMENTS (an integer in host memory),
-// f:NUMBER and d:NUMBER (float and double). All functions are called with words and doubles in registers, as
-// the ABI of x86-64 has it.
+// f:NUMBER, d:NUMBER (float and double) and c:NUMBER,NUMBER (two floats in one register; two doubles are d:
+// and d:). All functions are called with words and doubles in registers, as the ABI of x86-64 has it.
 //
 // BOUND: `exact` (default); N: N epsilons of the largest element; phase:LD:N: the same after each column of
 // LD elements is multiplied by a number of absolute value 1; rows:R:LD:BOUND: the first R of each LD
@@ -30,6 +31,7 @@
 #include <vector>
 
 #include "tools/record/calls/elements.h"
+#include "tools/record/calls/invoke.h"
 #include "tools/record/calls/script.h"
 
 namespace ptx2cpu::calls {
@@ -66,6 +68,8 @@ class Machine {
   void MakePointers(const Words& words);
   void SetDiagonal(const Words& words);
   void MakeHermitian(const Words& words);
+  void SetValues(const Words& words);
+  CallArguments Arguments(const Words& words);
   void Call(const Words& words);
   void Show(const Words& words);
   void Peek(const Words& words);

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tools/record/calls/invoke.h"
+
 namespace ptx2cpu::calls {
 
 namespace {
@@ -24,10 +26,7 @@ std::string HashOf(const Group& group) {
   return text.str();
 }
 
-bool IsCall(const Statement& statement) {
-  const std::string& verb = statement.words[0];
-  return verb == "call" || verb == "text" || verb == "wide" || verb == "void";
-}
+bool IsCall(const Statement& statement) { return IsCallVerb(statement.words[0]); }
 
 std::string Exchanged(std::string text, char from, char to) {
   std::ranges::replace(text, from, to);
