@@ -21,6 +21,7 @@
 #include "runtime/launch/block_times.h"
 #include "runtime/launch/blocks_of_code.h"
 #include "runtime/launch/counted_blocks.h"
+#include "runtime/launch/flushing.h"
 #include "runtime/launch/joined_blocks.h"
 #include "runtime/launch/later_code.h"
 #include "runtime/launch/launch_job.h"
@@ -300,6 +301,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     const auto run = [&](uint64_t first, uint64_t count) {
       if (SwapsAxes(*code) != SwapsAxes(kernel())) [[unlikely]]
         return turned.Run(*code, first, count, landing);
+      const FlushingScope flushing(*code);  // a fault's jump restores what was before
       RunChunk(block, {first, count}, code->run_block);
       return true;
     };

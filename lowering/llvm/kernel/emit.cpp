@@ -19,6 +19,7 @@
 #include "lowering/llvm/module/target_machine.h"
 #include "runtime/abi/abi.h"
 #include "runtime/abi/deferred_atomics.h"
+#include "runtime/abi/flushing.h"
 #include "runtime/abi/joined_blocks.h"
 #include "runtime/abi/swapped_axes.h"
 
@@ -194,6 +195,7 @@ Result<EmittedKernel> EmitAs(llvm::LLVMContext& context, const ir::Module& modul
   m.module->setDataLayout(TRY(DataLayoutOf(options.target)));
   m.param_bytes = kernel.param_bytes;
   const bool flushes = RunsFlushing(module, kernel, m.layout, m.traits);
+  if (flushes) m.layout.flags |= PTX2CPU_KERNEL_FLUSHES;
   TRY_STATUS(EmitKernelFunctions(m, kernel, flushes));
   TRY_STATUS(EmitCallees(m, flushes));
   if (m.debug) m.debug->Finish();

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "runtime/abi/flushing.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -135,7 +137,6 @@ bool RunsFlushing(const ir::Module& module, const ir::Function& kernel, const Ke
 }
 
 void RunFlushing(llvm::Function* entry) {
-  constexpr uint32_t kFlushToZero = 1 << 15;
   const std::string name = entry->getName().str();
   entry->setName(name + ".flushing");
   llvm::Function* outer =
@@ -144,13 +145,24 @@ void RunFlushing(llvm::Function* entry) {
   entry->setLinkage(llvm::GlobalValue::InternalLinkage);
   entry->addFnAttr(llvm::Attribute::NoInline);  // arithmetic may move past the register's instructions
 
-  llvm::IRBuilder<> b(llvm::BasicBlock::Create(entry->getContext(), "entry", outer));
-  llvm::Value *saved = b.CreateAlloca(b.getInt32Ty()), *own = b.CreateAlloca(b.getInt32Ty());
-  b.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {}, {saved});
-  b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt32Ty(), saved), b.getInt32(kFlushToZero)), own);
-  b.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {own});
+  const auto block = [&](const char* called) {
+    return llvm::BasicBlock::Create(entry->getContext(), called, outer);
+  };
+  llvm::BasicBlock *begin = block("entry"), *is_set = block("is_set"), *sets = block("sets");
   llvm::SmallVector<llvm::Value*, 4> arguments;
   for (llvm::Argument& argument : outer->args()) arguments.push_back(&argument);
+  llvm::IRBuilder<> b(begin);
+  llvm::Value *saved = b.CreateAlloca(b.getInt32Ty()), *own = b.CreateAlloca(b.getInt32Ty());
+  b.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {}, {saved});
+  llvm::Value* control = b.CreateLoad(b.getInt32Ty(), saved);
+  llvm::Value* flush = b.getInt32(PTX2CPU_FLUSH_TO_ZERO);
+  b.CreateCondBr(b.CreateIsNotNull(b.CreateAnd(control, flush)), is_set, sets);
+  b.SetInsertPoint(is_set);
+  b.CreateCall(entry, arguments);
+  b.CreateRetVoid();
+  b.SetInsertPoint(sets);
+  b.CreateStore(b.CreateOr(control, flush), own);
+  b.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {own});
   b.CreateCall(entry, arguments);
   b.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {saved});
   b.CreateRetVoid();

@@ -1,7 +1,11 @@
 // Kernels whose subnormal results all become zeros run with the processor's flush to zero: no code tests
 // results then.
 //
-//   void kernel(block) { saved = MXCSR ; MXCSR = saved | FTZ ; kernel.flushing(block) ; MXCSR = saved }
+//   void kernel(block) {
+//     saved = MXCSR
+//     if saved & FTZ { kernel.flushing(block) ; return }    the launcher has set it for many blocks
+//     MXCSR = saved | FTZ ; kernel.flushing(block) ; MXCSR = saved
+//   }
 //
 // x86 flushes as .ftz does: what is below the least normal number when rounded with any exponent (Intel SDM,
 // volume 1, 11.5.2.3 and 4.9.1.5). Operands are still flushed by code where they may be subnormal: LLVM gives
