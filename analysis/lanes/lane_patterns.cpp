@@ -157,17 +157,23 @@ class PatternFinder {
     return std::nullopt;
   }
 
-  // x & number | y, where y has zeros in the bits of the number and is the same in all lanes: their sum.
+  // x & number | y, where y has zeros in the bits of the number: their sum. That y has them is certain of
+  // what is the same in all lanes, supposed where lanes' distances leave the bits as they are.
   MaybePattern OfApart(const ir::Inst& inst, int depth) {
     for (size_t n = 0; n < 2; ++n) {
       const ValueId bits = inst.operands[n], other = inst.operands[1 - n];
       const ThreadShape& shape = r_.shapes[other.index];
       const ir::InstId def = f_.at_value(bits).def;
-      if (!shape.uniform() || !IsInside(other) || !def.valid() || f_.at_inst(def).op != Opcode::kAnd)
-        continue;
+      if (!def.valid() || f_.at_inst(def).op != Opcode::kAnd) continue;
       for (ValueId mask : f_.at_inst(def).operands) {
         const std::optional<int64_t> number = ConstantOf(f_, mask);
-        if (number && *number >= 0 && *number >> shape.align == 0) return Of(bits, depth);
+        if (!number || *number < 0) continue;
+        if (shape.uniform() && IsInside(other) && *number >> shape.align == 0) return Of(bits, depth);
+        const MaybePattern of = Of(other, depth);
+        const bool leaves_bits = of && std::ranges::all_of(of->distances, [&](int64_t distance) {
+                                   return (distance & *number) == 0;
+                                 });
+        if (leaves_bits) return Supposed(Sum(inst, depth));
       }
     }
     return std::nullopt;
