@@ -25,6 +25,7 @@ struct Records {
   uint32_t bytes;        // that it reads
   uint32_t moved = 0;    // added to the thread's number
   uint32_t tested = 1;   // loads that a test decides on
+  bool beside = false;   // the thread's bits are put beside the record's address, not added
 };
 constexpr Records kCases[] = {
     {"words", 3, 36, 4, "ld.global.u32 %w, [%at];", 4},
@@ -44,14 +45,19 @@ constexpr Records kCases[] = {
     {"a word of each of four rows, for all lanes", 2, 0, 288, "ld.global.u32 %w, [%at];", 4},
     {"pairs of words of rows", 1, 0, 96, "ld.global.v2.u32 {%w, %v}, [%at];\n  xor.b32 %w, %w, %v;", 8},
     {"records that begin elsewhere", 2, 34, 8, "ld.global.u16 %w, [%at];", 2, 1},
+    {"halves by bits beside a record's", 2, 144, 2, "ld.global.u16 %w, [%at];", 2, 0, 1, true},
 };
 
 std::string KernelOf(const Records& records) {
   const std::string mask = std::to_string((1 << records.shift) - 1);
+  const std::string sum = "  add.s64 %at, %at, %d;\n",
+                    place = "  mul.wide.u32 %e, %low, " + std::to_string(records.step) + ";\n";
+  const std::string bits = "  and.b64 %e, %e, " + std::to_string(records.step * ((1u << records.shift) - 1)) +
+                           ";\n  or.b64 %d, %d, %e;\n";
   return kHead + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
 {
-  .reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %i, %m, %n, %low, %w, %v; .reg .b64 %at, %out, %d;
+  .reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %i, %m, %n, %low, %w, %v; .reg .b64 %at, %out, %d, %e;
   ld.param.u64 %at, [pin];
   ld.param.u64 %out, [pout];
   ld.param.u32 %n, [pn];
@@ -61,8 +67,8 @@ std::string KernelOf(const Records& records) {
   add.u32 %m, %i, )" +
          std::to_string(records.moved) + ";\n  and.b32 %low, %m, " + mask + ";\n  shr.u32 %m, %m, " +
          std::to_string(records.shift) + ";\n  mul.wide.u32 %d, %m, " + std::to_string(records.apart) +
-         ";\n  add.s64 %at, %at, %d;\n  mul.wide.u32 %d, %low, " + std::to_string(records.step) +
-         ";\n  add.s64 %at, %at, %d;\n  " + records.load + R"(
+         ";\n" + place + (records.beside ? bits + sum : sum + "  add.s64 %at, %at, %e;\n") + "  " +
+         records.load + R"(
   mul.wide.u32 %d, %i, 4;
   add.s64 %out, %out, %d;
   st.global.u32 [%out], %w;
@@ -162,6 +168,16 @@ TEST_CASE("neighbouring lanes whose elements are close together are loaded toget
       }
     }
   }
+}
+
+TEST_CASE("bits beside an address whose lanes leave them free are a pattern", "[groups]") {
+  auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
+  REQUIRE(jit);
+  const auto code =
+      (*jit)->Explain(BuildKernel(KernelOf(*std::ranges::find(kCases, true, &Records::beside)), "k"), "k",
+                      lowering::Jit::Stage::kOptimized);
+  REQUIRE(code);
+  CHECK(code->find("load <4 x i16>") != std::string::npos);  // a record of four lanes
 }
 
 TEST_CASE("lanes that share an element need no gather where some are inactive", "[groups]") {
