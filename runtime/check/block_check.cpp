@@ -39,7 +39,7 @@ void BlockCheck::Begin(ptx2cpu_block& block) {
   if (Wants(PTX2CPU_CHECKS_SYNC)) barriers_.assign(block.thread_padded, {});
   if (Wants(PTX2CPU_CHECKS_RACE)) {
     clock_.Begin(launch_->clock, IndexOf(block) + 1, block.thread_padded);
-    shared_.Resize((block.window_bytes + 3) / 4);
+    shared_.Resize(block.window_bytes);
     ++begun_;
   }
   if (Wants(PTX2CPU_CHECKS_INIT)) MarkUninitialised(block.shared, block.window_bytes);

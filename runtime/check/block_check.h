@@ -99,7 +99,6 @@ class BlockCheck {
                   uint64_t owner);
   bool EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines);
   bool EnterReadsOfAll(const Entering& entering, const CellsOfWords& cells) const;
-  static uint16_t ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift);
   Row RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift) const;
   // lane_races.cpp
   bool Synchronises(const Accesses& accesses, uint64_t real, uint64_t bytes) const;
@@ -122,8 +121,10 @@ class BlockCheck {
   void CheckRaces(const AccessSite& site, const Target& target, uint64_t written);
   void EnterAt(const AccessSite& site, const Target& target, const CellAccess& access);
   void EnterGlobal(const AccessSite& site, const Target& target, CellAccess access);
-  void EnterWords(const AccessSite& site, const Target& target, CellAccess access, uint64_t from, uint64_t to,
-                  Lines& lines, uint64_t owner);
+  void EnterBytes(const AccessSite& site, const Target& target, const CellAccess& access, uint64_t from,
+                  uint64_t to, Lines& lines, uint64_t owner);
+  bool EnterLine(const AccessSite& site, const CellAccess& access, uint64_t from, uint64_t to, Lines& lines,
+                 uint64_t owner, Conflict& conflict);
   void CheckSync(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint32_t step, uint32_t a,
                  uint32_t b);
   void ReportRace(const AccessSite& site, const Target& target, const Conflict& conflict);

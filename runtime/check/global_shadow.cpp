@@ -9,7 +9,7 @@ Lines& GlobalShadow::StretchOf(uint64_t address) {
   std::unique_ptr<Lines>& lines = stretches_[number];
   if (lines == nullptr) {
     lines = std::make_unique<Lines>();
-    lines->Resize(kStretchBytes / 4);
+    lines->Resize(kStretchBytes);
   }
   place = {number, lines.get()};
   return *lines;

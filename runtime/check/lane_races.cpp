@@ -101,7 +101,7 @@ uint64_t BlockCheck::LinesOfLane::GoTo(uint64_t at) {
 void BlockCheck::EnterLanes(const Accesses& accesses, const AccessSite& whole, const Target& target) {
   constexpr int kLongRun = 8;  // shorter ones are entered sooner as lanes
   const bool is_copy = (accesses.form & PTX2CPU_ACCESS_ASYNC) != 0;
-  const bool has_rows = !is_copy && accesses.bytes >= 4;
+  const bool has_rows = !is_copy;
   const bool is_shared = target.memory == Target::Memory::kShared;
   LinesOfLane lines{is_shared ? nullptr : launch_->shadow, is_shared ? &shared_ : nullptr,
                     is_shared ? SharedOwner() : launch_->number};
@@ -147,19 +147,20 @@ bool BlockCheck::EnterRun(const Accesses& accesses, uint64_t lanes, const Access
 // One lane's, at this offset into the memory of the lines. False: it races, and `conflict` is the first.
 bool BlockCheck::EnterLane(const Accesses& accesses, uint32_t lane, uint64_t offset, LinesOfLane& of,
                            Conflict& conflict) {
-  const uint64_t n = offset / kBytesOfLine;
   const uint32_t thread = accesses.thread + lane, bytes = accesses.bytes;
-  const auto shift = static_cast<uint32_t>(std::countr_zero(std::max(bytes / 4, 1u)));
   const bool writes = (accesses.form & PTX2CPU_ACCESS_WRITES) != 0;
   const bool is_copy = (accesses.form & PTX2CPU_ACCESS_ASYNC) != 0;
-  of.lines->At(n, of.owner);
+  Lines& lines = of.lines->Having(offset, bytes < 4, of.owner);
+  const uint32_t unit = lines.word_shift();
+  const uint64_t n = offset / lines.bytes_of_line();
+  const auto shift = static_cast<uint32_t>(std::countr_zero(bytes >> unit));
+  lines.At(n, of.owner);
   const CellAccess access{
       .stamp = is_copy ? clock_.NowByCopy(thread, accesses.ptx_line, PTX2CPU_COPY_OF_THREAD, writes)
                        : clock_.Now(thread, accesses.ptx_line),
-      .bytes = static_cast<uint8_t>(bytes >= 4 ? 15 : ((1u << bytes) - 1) << offset % 4),
       .writes = writes,
       .strong = !is_copy && (accesses.form & PTX2CPU_ACCESS_STRONG) != 0};
-  return EnterCells(of.lines->CellsOf(n, offset / 4 % kWordsOfLine, shift), access, clock_, conflict);
+  return EnterCells(lines.CellsOf(n, (offset >> unit) % kWordsOfLine, shift), access, clock_, conflict);
 }
 
 }  // namespace ptx2cpu::rt::check

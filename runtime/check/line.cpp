@@ -32,6 +32,17 @@ bool Lines::IsFreeOf(size_t n, Line::Set set, uint64_t same, const RowAccess& ac
   return true;
 }
 
+// Whether some thread's plain access may remain where its strong one comes (Remains in shadow.h).
+bool Lines::MayRemain(size_t n, Line::Set set, const RowAccess& access) const {
+  for (size_t i = Line::kRows[set]; i < Line::kRows[set + 1]; ++i) {
+    if ((lines_[n].words[i] & access.words) == 0) continue;
+    const Row &known = RowOf(n, i), &row = access.row;
+    if (!known.strong && known.block == row.block && known.time == row.time && known.epoch == row.epoch)
+      return true;
+  }
+  return false;
+}
+
 // The words whose reads Cell's rule puts in the second place; nothing where that is not one answer for each
 // row.
 std::optional<uint16_t> Lines::SecondReads(size_t n, const RowAccess& access, const BlockClock& clock) const {
@@ -68,12 +79,16 @@ void Lines::Take(size_t n, Line::Set set, size_t place, const Row& row, uint16_t
   const bool is_new = line.words[place] == 0;
   line.words[place] |= words;
   if (!is_new) return;
-  if (IsInLine(place)) {
-    line.rows[place / 4] = row;
+  Put(n, place, row);
+}
+
+void Lines::Put(size_t n, size_t i, const Row& row) {
+  if (IsInLine(i)) {
+    lines_[n].rows[i / 4] = row;
     return;
   }
   if (more_.empty()) more_ = ZeroArray<MoreRows>(lines_.size());
-  more_[n][IndexOf(place)] = row;
+  more_[n][IndexOf(i)] = row;
 }
 
 bool Lines::EnterRow(size_t n, const RowAccess& access, const BlockClock& clock) {
@@ -81,6 +96,7 @@ bool Lines::EnterRow(size_t n, const RowAccess& access, const BlockClock& clock)
   // The same access again, of a line in which rows have shown that nothing raced since.
   if (!access.writes && Has(n, Line::kFirstRead, access.row, words)) return true;
   if (!IsFreeOf(n, Line::kWrite, access, clock)) return false;
+  if (access.row.strong && MayRemain(n, access)) return false;
   if (access.writes) {
     if (!IsFreeOf(n, Line::kFirstRead, access, clock) || !IsFreeOf(n, Line::kSecondRead, access, clock))
       return false;
@@ -109,7 +125,10 @@ bool Lines::EnterReadOfAll(size_t n, const RowAccess& access, const BlockClock& 
   last.thread = static_cast<int32_t>(access.threads.last);
   first.shift = last.shift = kOneThread;
   if (Has(n, Line::kFirstRead, first, words) && Has(n, Line::kSecondRead, last, words)) return true;
-  if (!IsFreeOf(n, Line::kWrite, access, clock)) return false;
+  if (access.row.strong && MayRemain(n, access)) return false;
+  RowAccess all = access;
+  all.row.shift = kSeveralThreads;  // no thread's write is that of all
+  if (!IsFreeOf(n, Line::kWrite, all, clock)) return false;
   for (size_t i = Line::kRows[Line::kFirstRead]; i < Line::kRows[Line::kSecondRead]; ++i) {
     if ((lines_[n].words[i] & words) == 0) continue;
     const Row& known = RowOf(n, i);
@@ -125,12 +144,13 @@ bool Lines::EnterReadOfAll(size_t n, const RowAccess& access, const BlockClock& 
   return true;
 }
 
-void Lines::Resize(size_t words) {
-  const size_t count = (words + kWordsOfLine - 1) / kWordsOfLine;
+void Lines::Resize(size_t bytes) {
+  const size_t count = (bytes + bytes_of_line() - 1) / bytes_of_line();
   if (lines_.size() >= count) return;
   lines_ = ZeroArray<Line>(count, true);
   more_ = {};
   cells_ = {};
+  parts_ = nullptr;
 }
 
 // Whether each access of these words is one of all of them by one thread.
@@ -151,12 +171,11 @@ Cell Lines::CellOf(size_t n, uint32_t word) const {
     if ((line.words[i] >> word & 1) == 0) continue;
     const Row& row = RowOf(n, i);
     if (i < Line::kRows[Line::kFirstRead]) {
-      cell.write = row.StampOf(word), cell.write_bytes = 15, cell.write_strong = row.strong != 0;
+      cell.write = row.StampOf(word), cell.write_strong = row.strong != 0;
       continue;
     }
     const size_t read = i < Line::kRows[Line::kSecondRead] ? 0 : 1;
-    cell.reads[read] = row.StampOf(word), cell.read_bytes[read] = 15,
-    cell.read_strong[read] = row.strong != 0;
+    cell.reads[read] = row.StampOf(word), cell.read_strong[read] = row.strong != 0;
   }
   return cell;
 }
@@ -186,14 +205,62 @@ void Lines::Split(size_t n, uint32_t grain) {
     if ((line.in_cells >> word & 1) == 0) continue;
     for (uint32_t other = word + now; other < word + before; other += now) cells[other] = cells[word];
   }
-  line.grain = static_cast<uint8_t>(grain);
+  line.grain = static_cast<uint8_t>(grain & 7);
+}
+
+namespace {
+
+constexpr uint32_t kPartsOfLine = 4;  // of four words, each of four bytes
+
+// A part's words, of which each is four bytes.
+uint16_t BytesOf(uint32_t words, uint32_t part) {
+  uint32_t bytes = 0;
+  for (uint32_t i = 0; i < kPartsOfLine; ++i) bytes |= (words >> (part * 4 + i) & 1) * (0xfu << i * 4);
+  return static_cast<uint16_t>(bytes);
+}
+
+}  // namespace
+
+void Lines::MakeParts(size_t n, uint64_t owner) {
+  if (parts_ == nullptr) {
+    parts_ = std::make_unique<Lines>(kByte);
+    parts_->Resize(lines_.size() * bytes_of_line());
+  }
+  Line& line = At(n, owner);
+  if (line.in_parts != 0) return;
+  for (uint32_t part = 0; part < kPartsOfLine; ++part)
+    parts_->TakePart(n * kPartsOfLine + part, *this, n, part);
+  line.Clear(owner);
+  line.in_parts = 1;
+}
+
+// This line becomes what a line of words knows of four of its words.
+void Lines::TakePart(size_t n, const Lines& of, size_t line, uint32_t part) {
+  constexpr uint32_t kShift = kFourBytes - kByte;
+  const Line& from = of.lines_[line];
+  Line& to = lines_[n];
+  to.Clear(from.owner);
+  for (size_t i = 0; i < Line::kRows[Line::kSets]; ++i) {
+    to.words[i] = BytesOf(from.words[i], part);
+    if (to.words[i] == 0) continue;
+    Row row = of.RowOf(line, i);
+    row.thread += part * 4 >> row.shift;
+    row.shift = std::min<uint32_t>(row.shift + kShift, kOneThread);
+    Put(n, i, row);
+  }
+  to.in_cells = BytesOf(from.in_cells, part);
+  if (to.in_cells == 0) return;
+  if (cells_.empty()) cells_ = ZeroArray<Cell>(lines_.size() * kWordsOfLine);
+  to.grain = static_cast<uint8_t>((from.grain + kShift) & 7);
+  for (uint32_t word = 0; word < 4; word += 1u << from.grain)
+    cells_[n * kWordsOfLine + word * 4] = of.cells_[line * kWordsOfLine + part * 4 + word];
 }
 
 void Lines::MakeCells(size_t n, uint32_t word, uint32_t shift) {
   if (cells_.empty()) cells_ = ZeroArray<Cell>(lines_.size() * kWordsOfLine);
   Line& line = lines_[n];
   const uint16_t mask = WordsFrom(word, shift);
-  if (line.in_cells == 0) line.grain = static_cast<uint8_t>(shift);
+  if (line.in_cells == 0) line.grain = static_cast<uint8_t>(shift & 7);
   if (line.grain > shift) Split(n, shift);
   if ((line.in_cells & mask) != mask) {
     const bool is_new = (line.in_cells & mask) == 0;

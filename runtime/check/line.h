@@ -2,12 +2,17 @@
 // access neighbouring words (or one thread some words), as it mostly is. Words that rows do not describe have
 // cells (shadow.h) from then on, which hold the same: one for each word, or for two or four words that have
 // always been accessed together.
+//
+// A line of which bytes or 16-bit words are accessed is four lines from then on, whose words are single
+// bytes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "runtime/check/shadow.h"
@@ -15,9 +20,10 @@
 
 namespace ptx2cpu::rt::check {
 
-inline constexpr uint32_t kWordsOfLine = 16, kBytesOfLine = 64;
+inline constexpr uint32_t kWordsOfLine = 16;
 inline constexpr uint16_t kAllWords = 0xffff;
-inline constexpr uint8_t kOneThread = 4;  // shift of a row in which one thread accesses all words
+inline constexpr uint8_t kOneThread = 4;       // shift of a row in which one thread accesses all words
+inline constexpr uint8_t kSeveralThreads = 5;  // each of them accesses all words
 
 // Accesses of whole words at one time by one instruction: of word w by thread `thread` + (w >> shift). 16
 // bytes.
@@ -63,8 +69,9 @@ struct alignas(64) Line {
   uint64_t owner = 0;                          // whose accesses these are: others' count for nothing
   std::array<uint16_t, kRows[kSets]> words{};  // of each row, a bit for each
   uint16_t in_cells = 0;                       // words that have cells, and are in no row
-  uint8_t grain = 0;        // log2 of the words that have a cell in common: that of the first is used
-  std::array<Row, 2> rows;  // the first write, the first of the first reads
+  uint8_t grain : 7 = 0;     // log2 of the words that have a cell in common: that of the first is used
+  uint8_t in_parts : 1 = 0;  // lines of bytes have what is known
+  std::array<Row, 2> rows;   // the first write, the first of the first reads
 
   uint16_t& FirstWords(Set set) { return words[kRows[set]]; }
   // The words of a set's rows, 16 bits each.
@@ -76,9 +83,16 @@ struct alignas(64) Line {
   void Forget(Set set, uint16_t some) {
     for (size_t i = kRows[set]; i < kRows[set + 1]; ++i) words[i] &= static_cast<uint16_t>(~some);
   }
-  void Clear(uint64_t whose) { owner = whose, words = {}, in_cells = 0; }
+  void Clear(uint64_t whose) { owner = whose, words = {}, in_cells = 0, in_parts = 0; }
 };
-static_assert(sizeof(Line) == kBytesOfLine);
+static_assert(sizeof(Line) == 64);
+
+// Words `from` to `to` of memory that lie in line n, as its bits.
+inline uint16_t WordsIn(uint64_t n, uint64_t from, uint64_t to) {
+  const uint64_t first = std::max(n * kWordsOfLine, from) % kWordsOfLine;
+  const uint64_t count = std::min((n + 1) * kWordsOfLine, to) - n * kWordsOfLine - first;
+  return static_cast<uint16_t>(((1u << count) - 1) << first);
+}
 
 // A set of rows' words, 16 bits each, that are these.
 inline uint64_t InEach(uint16_t words) { return words * uint64_t{0x0001000100010001}; }
@@ -114,8 +128,21 @@ inline bool EnterCells(const CellsOfWords& cells, const CellAccess& access, cons
 // Shadow of a stretch of memory: its lines, and cells once a line needs them.
 class Lines {
  public:
-  // For at least so many words; forgets what it knew if it was shorter.
-  void Resize(size_t words);
+  enum Word : uint8_t { kByte = 0, kFourBytes = 2 };  // log2 of its bytes
+
+  explicit Lines(Word word = kFourBytes) : word_shift_(word) {}
+  uint32_t word_shift() const { return word_shift_; }
+  uint32_t bytes_of_line() const { return kWordsOfLine << word_shift_; }
+  // For at least so many bytes; forgets what it knew if it was shorter.
+  void Resize(size_t bytes);
+  // Those that have what is known of byte `at` and others of its line: these, or the parts of words, which
+  // they have from now on if the access is of such parts.
+  Lines& Having(uint64_t at, bool of_parts, uint64_t owner) {
+    const size_t n = at / bytes_of_line();
+    if (of_parts) MakeParts(n, owner);
+    return At(n, owner).in_parts != 0 ? *parts_ : *this;
+  }
+  Lines& parts() { return *parts_; }  // of a line that is in parts
   // Of words 16 n to 16 n + 15, as this owner knows it.
   Line& At(size_t n, uint64_t owner) {
     Line& line = lines_[n];
@@ -140,8 +167,8 @@ class Lines {
     line.FirstWords(Line::kWrite) = access.words;
     line.rows[Line::kWrite] = access.row;
   }
-  // Enters a row in line n, of words without cells, where rows describe them afterwards and it is sure that
-  // nothing races; else nothing is changed.
+  // Enters a row in line n, which is not in parts, of words without cells, where rows describe them
+  // afterwards and it is sure that nothing races; else nothing is changed.
   bool EnterRow(size_t n, const RowAccess& access, const BlockClock& clock);
   // The same for reads of all the words by each of two or more threads.
   bool EnterReadOfAll(size_t n, const RowAccess& access, const BlockClock& clock);
@@ -176,21 +203,32 @@ class Lines {
   }
   bool IsFreeOf(size_t n, Line::Set set, uint64_t same, const RowAccess& access,
                 const BlockClock& clock) const;
+  bool MayRemain(size_t n, Line::Set set, const RowAccess& access) const;
+  bool MayRemain(size_t n, const RowAccess& access) const {
+    if (access.writes) return MayRemain(n, Line::kWrite, access);
+    return MayRemain(n, Line::kFirstRead, access) || MayRemain(n, Line::kSecondRead, access);
+  }
   std::optional<uint16_t> SecondReads(size_t n, const RowAccess& access, const BlockClock& clock) const;
   bool HaveOneRow(size_t n, uint32_t word, uint32_t shift) const;
   void MakeCell(size_t n, uint32_t word);
   void MakeCells(size_t n, uint32_t word, uint32_t shift);
   void Split(size_t n, uint32_t grain);
+  void MakeParts(size_t n, uint64_t owner);
+  void TakePart(size_t n, const Lines& of, size_t line, uint32_t part);
   // Which of the set's rows these words of the row can be part of; none: kNoPlace.
   static constexpr size_t kNoPlace = ~size_t{0};
   size_t PlaceOf(size_t n, Line::Set set, const Row& row, uint16_t words) const;
   void Take(size_t n, Line::Set set, size_t place, const Row& row,
             uint16_t words);  // in place of what was there
 
+  void Put(size_t n, size_t i, const Row& row);  // row i of line n
+
+  const uint8_t word_shift_;
   // Zero bytes are a line without accesses, and a cell likewise.
   ZeroArray<Line> lines_;
-  ZeroArray<MoreRows> more_;  // none until a line needs them
-  ZeroArray<Cell> cells_;     // the same
+  ZeroArray<MoreRows> more_;      // none until a line needs them
+  ZeroArray<Cell> cells_;         // the same
+  std::unique_ptr<Lines> parts_;  // of bytes, four for each line: the same
 };
 
 }  // namespace ptx2cpu::rt::check

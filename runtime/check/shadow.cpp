@@ -6,15 +6,16 @@ namespace ptx2cpu::rt::check {
 // find it there, and it is ordered before none of them. Otherwise all find another thread's.
 bool EnterReads(Cell& cell, const CellAccess& first, const ThreadGroup& threads, const BlockClock& clock) {
   const Stamp &write = cell.write, &read = cell.reads[0];
-  if (write.is_copy != 0 || read.is_copy != 0 || first.bytes != 15) return false;
-  const bool is_free = write.block == 0 || (cell.write_bytes & first.bytes) == 0 ||
-                       (cell.write_strong && first.strong) ||
+  if (write.is_copy != 0 || read.is_copy != 0) return false;
+  const Stamp& other = cell.reads[1];
+  const bool may_remain = first.strong && other.block == first.stamp.block && other.time == first.stamp.time;
+  if (may_remain || Remains(read, cell.read_strong[0], first)) return false;
+  const bool is_free = write.block == 0 || (cell.write_strong && first.strong) ||
                        clock.IsOrderedForAll(write.block, write.epoch, write.time, threads);
   if (!is_free) return false;
   const auto put = [&](size_t place, uint32_t thread) {
     cell.reads[place] = first.stamp;
     cell.reads[place].thread = thread;
-    cell.read_bytes[place] = first.bytes;
     cell.read_strong[place] = first.strong;
   };
   if (read.block == 0 || SameThread(read, first.stamp) ||

@@ -1,5 +1,6 @@
-// Who accessed each word of memory last: four bytes a cell, with the last write and the last reads by two
-// threads. line.h has the shadow of stretches of memory, with cells only where rows do not suffice.
+// Who accessed each word of memory last: its cell has the last write and the last reads by two threads. Where
+// accesses of parts of words come, each byte is such a word. line.h has the shadow of stretches of memory,
+// with cells only where rows do not suffice.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,6 @@ namespace ptx2cpu::rt::check {
 
 struct Cell {
   Stamp write, reads[2];
-  uint8_t write_bytes = 0, read_bytes[2] = {};  // a bit for each byte of the word
   bool write_strong = false, read_strong[2] = {};
 };
 
@@ -23,7 +23,6 @@ struct Conflict {
 
 struct CellAccess {
   Stamp stamp;
-  uint8_t bytes = 0;  // of the word
   bool writes = false, strong = false, lockstep = false;
   bool is_bulk = false;  // a copy with a view of memory of its own
 };
@@ -33,10 +32,16 @@ inline bool SameThread(const Stamp& a, const Stamp& b) {
          (a.is_copy == 0 || a.time == b.time);
 }
 
+// A thread's plain access remains where a strong one of its follows at the same time: what is ordered with
+// neither races with the first.
+inline bool Remains(const Stamp& known, bool strong, const CellAccess& access) {
+  return !strong && access.strong && SameThread(known, access.stamp) && known.time == access.stamp.time &&
+         known.epoch == access.stamp.epoch;
+}
+
 // A strong access is ordered with its like at each byte.
-inline bool Races(const Stamp& before, uint8_t bytes, bool strong, const CellAccess& access,
-                  const BlockClock& clock) {
-  if (before.block == 0 || (bytes & access.bytes) == 0 || (strong && access.strong)) return false;
+inline bool Races(const Stamp& before, bool strong, const CellAccess& access, const BlockClock& clock) {
+  if (before.block == 0 || (strong && access.strong)) return false;
   if (before.is_copy != 0 && SameThread(before, access.stamp)) return false;
   return !clock.IsOrdered(before, access.stamp.thread, access.lockstep);
 }
@@ -52,19 +57,16 @@ inline void EnterRead(Cell& cell, const CellAccess& access, const BlockClock& cl
     place = i;
     break;
   }
-  const bool joins = SameThread(cell.reads[place], access.stamp) &&
-                     cell.reads[place].time == access.stamp.time && cell.read_strong[place] == access.strong;
-  cell.read_bytes[place] = joins ? cell.read_bytes[place] | access.bytes : access.bytes;
+  if (Remains(cell.reads[place], cell.read_strong[place], access)) return;
   cell.reads[place] = access.stamp;
   cell.read_strong[place] = access.strong;
 }
 
 // Compares an access with the cell and enters it there. False: it races, and `conflict` is with what.
 inline bool Enter(Cell& cell, const CellAccess& access, const BlockClock& clock, Conflict& conflict) {
-  bool races = Races(cell.write, cell.write_bytes, cell.write_strong, access, clock);
+  bool races = Races(cell.write, cell.write_strong, access, clock);
   if (races) conflict = {cell.write, true};
-  if (!races && access.is_bulk && cell.write.block != 0 && (cell.write_bytes & access.bytes) != 0 &&
-      !clock.IsFenced(cell.write, access.stamp.thread)) {
+  if (!races && access.is_bulk && cell.write.block != 0 && !clock.IsFenced(cell.write, access.stamp.thread)) {
     races = true;
     conflict = {cell.write, true, true};
   }
@@ -73,12 +75,10 @@ inline bool Enter(Cell& cell, const CellAccess& access, const BlockClock& clock,
     return !races;
   }
   for (size_t i = 0; i < 2 && !races; ++i) {
-    races = Races(cell.reads[i], cell.read_bytes[i], cell.read_strong[i], access, clock);
+    races = Races(cell.reads[i], cell.read_strong[i], access, clock);
     if (races) conflict = {cell.reads[i], false};
   }
-  const bool joins = SameThread(cell.write, access.stamp) && cell.write.time == access.stamp.time &&
-                     cell.write_strong == access.strong;
-  cell.write_bytes = joins ? cell.write_bytes | access.bytes : access.bytes;
+  if (Remains(cell.write, cell.write_strong, access)) return !races;
   cell.write = access.stamp;
   cell.write_strong = access.strong;
   return !races;

@@ -17,10 +17,8 @@ bool Same(const Stamp& a, const Stamp& b) {
 }
 
 bool Same(const Cell& a, const Cell& b) {
-  bool same = Same(a.write, b.write) && a.write_bytes == b.write_bytes && a.write_strong == b.write_strong;
-  for (size_t i = 0; i < 2; ++i)
-    same &= Same(a.reads[i], b.reads[i]) && a.read_bytes[i] == b.read_bytes[i] &&
-            a.read_strong[i] == b.read_strong[i];
+  bool same = Same(a.write, b.write) && a.write_strong == b.write_strong;
+  for (size_t i = 0; i < 2; ++i) same &= Same(a.reads[i], b.reads[i]) && a.read_strong[i] == b.read_strong[i];
   return same;
 }
 
@@ -28,7 +26,7 @@ bool Same(const Cell& a, const Cell& b) {
 class TwoShadows {
  public:
   explicit TwoShadows(uint32_t seed) : random_(seed) {
-    lines_.Resize(kWordsOfLine);
+    lines_.Resize(kWordsOfLine * 4);
     clock_.Begin(launch_, ++block_, kBlockThreads);
   }
 
@@ -67,13 +65,13 @@ class TwoShadows {
     Cell together = cells_[word];
     const bool is_together =
         is_one && threads.at_once &&
-        EnterReads(together, {clock_.Now(thread, ptx_line), 15, false, strong, false}, threads, clock_);
+        EnterReads(together, {clock_.Now(thread, ptx_line), false, strong}, threads, clock_);
     bool free = true, free_of_all = true;
     for (uint32_t i = 0; i < count; ++i) {
       for (uint32_t w = 0; w < words_each; ++w) {
         Conflict conflict;
         const uint32_t at = word + (is_one ? 0 : i * words_each) + w;
-        const CellAccess access{clock_.Now(thread + i, ptx_line), 15, writes, strong, false};
+        const CellAccess access{clock_.Now(thread + i, ptx_line), writes, strong};
         free &= Enter(cells_[at], access, clock_, conflict);
         free_of_all &= Enter(all_[at], access, clock_, conflict);
       }
@@ -103,7 +101,7 @@ class TwoShadows {
         return;
       }
     }
-    Compare(is_one, word, words_each, count, {clock_.Now(thread, ptx_line), 15, writes, strong, false});
+    Compare(is_one, word, words_each, count, {clock_.Now(thread, ptx_line), writes, strong});
     const bool is_whole = count * words_each == kWordsOfLine;
     if (free && writes && !strong && is_whole && threads.at_once && lines_.At(0, owner_).in_cells != 0)
       Restart(threads,
@@ -116,7 +114,7 @@ class TwoShadows {
     for (Cell& cell : cells_) {
       const Stamp write = cell.write;
       cell = {};
-      cell.write = write, cell.write_bytes = 15;
+      cell.write = write;
     }
     ++restarts_;
   }
