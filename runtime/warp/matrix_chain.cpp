@@ -72,20 +72,37 @@ struct Chain {
     return Bits<F32x16>(of_a) * Bits<F32x16>(of_b) + sum;
   }
 
-  // Words of a row hold k in turn, with all planes of a word before the next word.
-  template <int count>
-  PTX2CPU_INLINE static void Rows(const void* a, const OfB& b, int first, F32x16 (*sums)[kParities]) {
+  // Of `products` with the same A, some rows. Words of a row hold k in turn, with all planes of a word before
+  // the next word.
+  template <int products, int count>
+  PTX2CPU_INLINE static void Rows(const void* a, const OfB* const* b, int first,
+                                  F32x16 (*sums)[count][kParities]) {
+#pragma clang loop unroll(full)
     for (int tile = 0; tile < kTiles; ++tile) {
       U32x16 rows[count][kPlanes];
-      for (int n = 0; n < count; ++n)
+#pragma clang loop unroll(full)
+      for (int n = 0; n < count; ++n) {
+#pragma clang loop unroll(full)
         for (int plane = 0; plane < kPlanes; ++plane) rows[n][plane] = FactorOfA(a, tile, first + n, plane);
+      }
       ForQuarters([&]<int q>() PTX2CPU_INLINE {
+#pragma clang loop unroll(full)
         for (int plane = 0; plane < kPlanes; ++plane) {
-          const Columns& columns = b.columns[tile][plane];
-          const U32x16 of_b[kParities] = {columns.Get<U32x16>(q, 0), columns.Get<U32x16>(q, 1)};
+          U32x16 of_b[products][kParities];
+#pragma clang loop unroll(full)
+          for (int i = 0; i < products; ++i) {
+#pragma clang loop unroll(full)
+            for (int p = 0; p < kParities; ++p)
+              of_b[i][p] = b[i]->columns[tile][plane].template Get<U32x16>(q, p);
+          }
+#pragma clang loop unroll(full)
           for (int n = 0; n < count; ++n) {
             const U32x16 of_a = Spread<q>(rows[n][plane]);
-            for (int p = 0; p < kParities; ++p) sums[n][p] = Add(sums[n][p], of_a, of_b[p]);
+#pragma clang loop unroll(full)
+            for (int i = 0; i < products; ++i) {
+#pragma clang loop unroll(full)
+              for (int p = 0; p < kParities; ++p) sums[i][n][p] = Add(sums[i][n][p], of_a, of_b[i][p]);
+            }
           }
         }
       });
@@ -102,32 +119,66 @@ inline U32x16 HalfOf(F32x16 value) {
   return Choose(value == value, half | sign >> 16, U32x16{} + 0x7fff);
 }
 
-template <Format format, int K, bool is_half>
-inline void Multiply(uint32_t* d, const void* a, const void* b, const uint32_t* c, uint32_t stride) {
+template <bool is_half>
+PTX2CPU_INLINE inline void LoadSums(const uint32_t* c, int group, uint32_t stride, F32x16* sums) {
+#pragma clang loop unroll(full)
+  for (int p = 0; p < kParities; ++p) {
+    if constexpr (is_half) {
+      sums[p] = Value<Format::kF16, false>(Group(c, group / 2, group % 2, stride), p);
+    } else {
+      sums[p] = Bits<F32x16>(Group(c, group / 2 * kParities + p, group % 2, stride));
+    }
+  }
+}
+template <bool is_half>
+PTX2CPU_INLINE inline void StoreSums(uint32_t* d, int group, uint32_t stride, const F32x16* sums) {
+  if constexpr (is_half) {
+    PutGroup(d, group / 2, group % 2, HalfOf(sums[0]) | HalfOf(sums[1]) << 16, stride);
+  } else {
+#pragma clang loop unroll(full)
+    for (int p = 0; p < kParities; ++p)
+      PutGroup(d, group / 2 * kParities + p, group % 2, OneNan(sums[p]), stride);
+  }
+}
+
+// Products of the same A. Two of them fill the registers of AVX-512: the chains of one wait for each other,
+// and both share what A is spread by.
+template <Format format, int K, bool is_half, int products>
+inline void Multiply(uint32_t* const* d, const void* a, const void* const* b, const uint32_t* const* c,
+                     uint32_t stride) {
   constexpr int kCount = kGroupsAtOnce == 4 ? 4 : 2;
   using ThisChain = Chain<format, K>;
+  const typename ThisChain::OfB* of_b[products];
+  for (int i = 0; i < products; ++i) of_b[i] = static_cast<const typename ThisChain::OfB*>(b[i]);
 #pragma clang loop unroll(disable)
   for (int first = 0; first < kGroups; first += kCount) {
-    F32x16 sums[kCount][kParities];
-    for (int n = 0; n < kCount; ++n) {
-      const int group = first + n;
-      for (int p = 0; p < kParities; ++p) {
-        if constexpr (is_half) {
-          sums[n][p] = Value<Format::kF16, false>(Group(c, group / 2, group % 2, stride), p);
-        } else {
-          sums[n][p] = Bits<F32x16>(Group(c, group / 2 * kParities + p, group % 2, stride));
-        }
-      }
+    F32x16 sums[products][kCount][kParities];
+#pragma clang loop unroll(full)
+    for (int i = 0; i < products; ++i) {
+#pragma clang loop unroll(full)
+      for (int n = 0; n < kCount; ++n) LoadSums<is_half>(c[i], first + n, stride, sums[i][n]);
     }
-    ThisChain::template Rows<kCount>(a, *static_cast<const typename ThisChain::OfB*>(b), first, sums);
-    for (int n = 0; n < kCount; ++n) {
-      const int group = first + n;
-      if constexpr (is_half) {
-        PutGroup(d, group / 2, group % 2, HalfOf(sums[n][0]) | HalfOf(sums[n][1]) << 16, stride);
-      } else {
-        for (int p = 0; p < kParities; ++p)
-          PutGroup(d, group / 2 * kParities + p, group % 2, OneNan(sums[n][p]), stride);
-      }
+    ThisChain::template Rows<products, kCount>(a, of_b, first, sums);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < products; ++i) {
+#pragma clang loop unroll(full)
+      for (int n = 0; n < kCount; ++n) StoreSums<is_half>(d[i], first + n, stride, sums[i][n]);
+    }
+  }
+}
+
+template <Format format, int K, bool is_half>
+inline void MultiplyAll(const ptx2cpu_matrix_product* products, uint32_t count, uint32_t stride) {
+  constexpr bool kInPairs = kGroupsAtOnce == 4;
+  for (uint32_t n = 0; n < count; ++n) {
+    const ptx2cpu_matrix_product& first = products[n];
+    if (kInPairs && n + 1 < count && products[n + 1].a == first.a) {
+      const ptx2cpu_matrix_product& second = products[++n];
+      uint32_t* const sums[] = {first.sums, second.sums};
+      const void* const b[] = {first.b, second.b};
+      Multiply<format, K, is_half, kInPairs ? 2 : 1>(sums, first.a, b, sums, stride);
+    } else {
+      Multiply<format, K, is_half, 1>(&first.sums, first.a, &first.b, &first.sums, stride);
     }
   }
 }
@@ -142,7 +193,10 @@ using ptx2cpu::rt::matrix::Multiply;
 extern "C" {
 #define PRODUCT_B(name, format, depth, is_half)                                                        \
   void name(uint32_t* d, const void* a, const void* b, const uint32_t* c, uint32_t, uint32_t stride) { \
-    Multiply<Format::format, depth, is_half>(d, a, b, c, stride);                                      \
+    Multiply<Format::format, depth, is_half, 1>(&d, a, &b, &c, stride);                                \
+  }                                                                                                    \
+  void name##_all(const ptx2cpu_matrix_product* products, uint32_t count, uint32_t, uint32_t stride) { \
+    ptx2cpu::rt::matrix::MultiplyAll<Format::format, depth, is_half>(products, count, stride);         \
   }                                                                                                    \
   void name##_b(void* prepared, const uint32_t* fragment, uint32_t) {                                  \
     using ThisChain = Chain<Format::format, depth>;                                                    \
