@@ -79,13 +79,14 @@ PTX2CPU_INLINE inline __m512i OddAsUpper(__m512i words) { return _mm512_maskz_mo
 // product's field of f32. Saturated, it is 0 for products that are 0.
 template <bool of_a>
 PTX2CPU_INLINE inline __m512i ExponentsOf(__m512i bytes) {
-  constexpr int kMost = kNarrow;
+  constexpr int kMaxExponent = kNarrow;
   const __mmask64 is_zero = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(kZero));
   if constexpr (of_a) {
-    return _mm512_mask_mov_epi8(_mm512_add_epi8(bytes, _mm512_set1_epi8(static_cast<char>(127 + kMost))),
-                                is_zero, _mm512_setzero_si512());
+    return _mm512_mask_mov_epi8(
+        _mm512_add_epi8(bytes, _mm512_set1_epi8(static_cast<char>(127 + kMaxExponent))), is_zero,
+        _mm512_setzero_si512());
   } else {
-    return _mm512_mask_mov_epi8(_mm512_sub_epi8(_mm512_set1_epi8(kMost), bytes), is_zero,
+    return _mm512_mask_mov_epi8(_mm512_sub_epi8(_mm512_set1_epi8(kMaxExponent), bytes), is_zero,
                                 _mm512_set1_epi8(-1));
   }
 }

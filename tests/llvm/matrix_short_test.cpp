@@ -91,3 +91,41 @@ TEST_CASE("a product of few bits has an operation for each of its products", "[m
     CHECK(code->find("@llvm.fma.v16f32") != std::string::npos);
   }
 }
+
+// All significands just below 2: the sum of 16 products and an accumulator of their exponent is more than 31
+// bits of what it is cut at. Some elements are smaller, so that sums lie on both sides.
+TEST_CASE("sums of more than 31 bits have the bits of the interpreter", "[matrix]") {
+  std::mt19937 random(48);
+  for (const Form& form : kForms) {
+    if (std::string(form.sum) != "f32") continue;
+    const std::string type = form.factor;
+    auto below_two = [&](bool is_small) {
+      const float step = type == "bf16" ? 0x1p-7f : 0x1p-10f;
+      return is_small ? 1.0f : 2 - step * static_cast<float>(1 + random() % 3);
+    };
+    auto factors = [&](uint32_t registers, unsigned small) {
+      std::vector<uint32_t> words(size_t{registers} * kLanes);
+      for (uint32_t& word : words) {
+        auto element = [&] { return BitsIn(type, below_two(small != 0 && random() % small == 0)); };
+        word = element();
+        if (type != "tf32") word |= element() << 16;
+      }
+      return words;
+    };
+    const ir::Module module = BuildKernel(Kernel(form), "k", {});
+    auto interpreted = [&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); };
+    auto native = Compiled(module, "native"), avx2 = Compiled(module, "x86-64-v3");
+    for (unsigned round = 0; round < 12; ++round) {
+      Data data{factors(form.a, 64 * (round % 2)), factors(form.b, 32 * (round % 3)),
+                std::vector<uint32_t>(size_t{form.c} * kLanes)};
+      for (uint32_t& word : data.c)
+        word =
+            std::bit_cast<uint32_t>(std::ldexp(2 - 0x1p-20f * static_cast<float>(random() % 5), round % 2)) |
+            (random() % 4 == 0 ? 0x80000000u : 0);
+      INFO(form.shape << " " << form.factor << ", round " << round);
+      const std::vector<uint32_t> wanted = Results(interpreted, data);
+      CHECK(Results(native, data) == wanted);
+      CHECK(Results(avx2, data) == wanted);
+    }
+  }
+}
