@@ -115,8 +115,8 @@ class BlockCheck {
     uint64_t base = ~uint64_t{0};  // of the stretch
   };
   bool EnterRun(const Accesses& accesses, uint64_t lanes, const AccessSite& whole, const Target& target);
-  bool EnterLane(const Accesses& accesses, uint32_t lane, uint64_t offset, LinesOfLane& of,
-                 Conflict& conflict);
+  bool EnterLane(const CellAccess& access, uint32_t bytes, uint64_t offset, LinesOfLane& of,
+                 Conflict& conflict) const;
   // block_races.cpp again
   void CheckRaces(const AccessSite& site, const Target& target, uint64_t written);
   void EnterAt(const AccessSite& site, const Target& target, const CellAccess& access);

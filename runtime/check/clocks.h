@@ -93,6 +93,7 @@ class BlockClock {
   // The same of an asynchronous access that the thread has a copy engine make.
   Stamp NowByCopy(uint32_t thread, uint32_t ptx_line, uint32_t kind, bool writes);
   uint32_t block() const { return block_; }
+  uint32_t epoch(uint32_t thread) const { return epochs_[thread]; }
   // Barriers of the whole block that some thread has left. All threads have come to them, so that what was
   // accessed before the last one is ordered before all that comes.
   uint32_t latest() const { return latest_; }
@@ -121,6 +122,7 @@ class BlockClock {
     if (stamp.block != block_) return IsBlockKnown(stamp.block, stamp.time);
     if (stamp.thread == thread || stamp.epoch < KnownEpoch(thread)) return true;
     const bool same_warp = stamp.thread / kLanes == thread / kLanes;
+    if (stamp.time >= most_known_ && !lockstep) return false;
     if (same_warp && (lockstep || stamp.time < common_[stamp.thread])) return true;
     if (!has_state_) return false;
     const Thread& me = state_[thread];

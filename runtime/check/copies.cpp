@@ -16,56 +16,80 @@ void Copies::Forget(uint32_t barrier) {
   std::erase_if(pending_, [&](uint32_t copy) { return copies_[copy].first_epoch < barrier; });
 }
 
+// Blocks of a launch mostly make the same copies, so what threads have allocated stays.
+void Copies::Begin() {
+  copies_.clear();
+  pending_.clear();
+  for (const uint32_t thread : used_) {
+    Thread& of = threads_[thread];
+    of.open[0] = of.open[1] = {};
+    for (auto& groups : of.groups) groups.clear();
+    of.carried = {};
+    of.is_used = false;
+  }
+  used_.clear();
+}
+
+Copies::Thread& Copies::Of(uint32_t thread) {
+  if (thread >= threads_.size()) threads_.resize(thread + 1);
+  Thread& of = threads_[thread];
+  if (!of.is_used) used_.push_back(thread);
+  of.is_used = true;
+  return of;
+}
+
 uint32_t Copies::Issue(uint32_t thread, uint32_t kind, bool writes) {
-  Group& open = threads_[thread].open[kind];
+  Group& open = Of(thread).open[kind];
   const bool only_reads = kind == PTX2CPU_COPY_BULK && !writes;
-  for (const uint32_t copy : open) {
+  for (const uint32_t copy : open.all()) {
     if (copies_[copy].only_reads == only_reads) return copy;
   }
   const auto copy = static_cast<uint32_t>(copies_.size());
   copies_.emplace_back().only_reads = only_reads;
   pending_.push_back(copy);
-  open.push_back(copy);
+  open.copies[open.count++] = copy;
   return copy;
 }
 
 void Copies::Commit(uint32_t thread, uint32_t kind) {
-  Thread& me = threads_[thread];
+  Thread& me = Of(thread);
   me.groups[kind].push_back(std::exchange(me.open[kind], {}));
 }
 
-std::vector<uint32_t> Copies::Wait(uint32_t thread, uint32_t kind, uint32_t groups) {
+std::span<const uint32_t> Copies::Wait(uint32_t thread, uint32_t kind, uint32_t groups) {
   const bool only_reads = (kind & PTX2CPU_COPY_ONLY_READS) != 0;
-  Thread& me = threads_[thread];
-  std::deque<Group>& of = me.groups[kind & 1];
+  std::vector<Group>& of = Of(thread).groups[kind & 1];
   if (groups == PTX2CPU_SYNC_ALL_COPIES) {
     Commit(thread, kind & 1);
     groups = 0;
   }
-  std::vector<uint32_t> done;
+  done_.clear();
   const size_t count = of.size() > groups ? of.size() - groups : 0;
   for (size_t i = 0; i < count; ++i) {
-    for (const uint32_t copy : of[i]) {
-      if (!only_reads || copies_[copy].only_reads) done.push_back(copy);
+    for (const uint32_t copy : of[i].all()) {
+      if (!only_reads || copies_[copy].only_reads) done_.push_back(copy);
     }
   }
   if (!only_reads) of.erase(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count));
-  return done;
+  return done_;
 }
 
 // The end of a thread's own copies is counted for all that it has not waited for, that of a bulk copy for it
 // alone.
 void Copies::Carry(uint32_t thread, uint32_t kind) {
-  Thread& me = threads_[thread];
-  me.carried = {me.open[kind], kind == PTX2CPU_COPY_BULK};
-  if (kind == PTX2CPU_COPY_BULK) return me.open[kind].clear();
+  Thread& me = Of(thread);
+  const auto open = me.open[kind].all();
+  me.carried = {{open.begin(), open.end()}, kind == PTX2CPU_COPY_BULK};
+  if (kind == PTX2CPU_COPY_BULK) {
+    me.open[kind] = {};
+    return;
+  }
   for (const Group& group : me.groups[kind])
-    me.carried.copies.insert(me.carried.copies.end(), group.begin(), group.end());
+    me.carried.copies.insert(me.carried.copies.end(), group.all().begin(), group.all().end());
 }
 
 Copies::Carried Copies::TakeCarried(uint32_t thread) {
-  const auto me = threads_.find(thread);
-  return me == threads_.end() ? Carried() : std::exchange(me->second.carried, {});
+  return thread < threads_.size() ? std::exchange(threads_[thread].carried, {}) : Carried();
 }
 
 void Copies::See(uint32_t copy, uint32_t thread, uint32_t epoch, uint32_t time) {

@@ -3,9 +3,9 @@
 // thread had made the accesses at that time. No other thread knows, and no barrier waits for it.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
 namespace ptx2cpu::rt::check {
@@ -23,7 +23,7 @@ class Copies {
     bool IsSeenBy(uint32_t thread) const;
   };
 
-  void Begin() { *this = {}; }
+  void Begin();
   bool empty() const { return copies_.empty(); }
   const Copy& At(uint32_t copy) const { return copies_[copy]; }
   // Copies that threads may not know of although they have passed the last barrier of the block.
@@ -35,8 +35,8 @@ class Copies {
   uint32_t Issue(uint32_t thread, uint32_t kind, bool writes);
   void Commit(uint32_t thread, uint32_t kind);
   // At most so many groups are not done from now on, of bulk copies what they read: the copies that
-  // are done then.
-  std::vector<uint32_t> Wait(uint32_t thread, uint32_t kind, uint32_t groups);
+  // are done then, until the next call.
+  std::span<const uint32_t> Wait(uint32_t thread, uint32_t kind, uint32_t groups);
   // The thread's next change of an mbarrier object counts these copies.
   void Carry(uint32_t thread, uint32_t kind);
   struct Carried {
@@ -47,16 +47,24 @@ class Copies {
   void See(uint32_t copy, uint32_t thread, uint32_t epoch, uint32_t time);
 
  private:
-  using Group = std::vector<uint32_t>;
+  struct Group {
+    std::array<uint32_t, 2> copies{};  // one for each value of only_reads
+    uint32_t count = 0;
+    std::span<const uint32_t> all() const { return std::span(copies).first(count); }
+  };
   struct Thread {
     Group open[2];  // by kind
-    std::deque<Group> groups[2];
+    std::vector<Group> groups[2];
     Carried carried;
+    bool is_used = false;
   };
+  Thread& Of(uint32_t thread);
 
   std::vector<Copy> copies_;
   std::vector<uint32_t> pending_;
-  std::unordered_map<uint32_t, Thread> threads_;
+  std::vector<Thread> threads_;
+  std::vector<uint32_t> used_;  // those of them that have copies
+  std::vector<uint32_t> done_;
 };
 
 }  // namespace ptx2cpu::rt::check

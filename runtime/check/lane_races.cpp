@@ -98,6 +98,17 @@ uint64_t BlockCheck::LinesOfLane::GoTo(uint64_t at) {
   return at - base;
 }
 
+// One lane's, at this offset into the memory of the lines. False: it races, and `conflict` is the first.
+inline bool BlockCheck::EnterLane(const CellAccess& access, uint32_t bytes, uint64_t offset, LinesOfLane& of,
+                                  Conflict& conflict) const {
+  Lines& lines = of.lines->Having(offset, bytes < 4, of.owner);
+  const uint32_t unit = lines.word_shift();
+  const uint64_t n = offset / lines.bytes_of_line();
+  if (unit == Lines::kByte) lines.At(n, of.owner);
+  const auto shift = static_cast<uint32_t>(std::countr_zero(bytes >> unit));
+  return lines.EnterInCells(n, (offset >> unit) % kWordsOfLine, shift, access, clock_, conflict);
+}
+
 void BlockCheck::EnterLanes(const Accesses& accesses, const AccessSite& whole, const Target& target) {
   constexpr int kLongRun = 8;  // shorter ones are entered sooner as lanes
   const bool is_copy = (accesses.form & PTX2CPU_ACCESS_ASYNC) != 0;
@@ -106,6 +117,9 @@ void BlockCheck::EnterLanes(const Accesses& accesses, const AccessSite& whole, c
   LinesOfLane lines{is_shared ? nullptr : launch_->shadow, is_shared ? &shared_ : nullptr,
                     is_shared ? SharedOwner() : launch_->number};
   const uint64_t begin = is_shared ? target.offset : target.real;
+  CellAccess access{.stamp = clock_.Now(accesses.thread, accesses.ptx_line),
+                    .writes = (accesses.form & PTX2CPU_ACCESS_WRITES) != 0,
+                    .strong = !is_copy && (accesses.form & PTX2CPU_ACCESS_STRONG) != 0};
   uint32_t last_of_short = 0;  // the lane at which a run that is too short ends
   for (uint64_t rest = accesses.lanes; rest != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
@@ -117,8 +131,13 @@ void BlockCheck::EnterLanes(const Accesses& accesses, const AccessSite& whole, c
     }
     if (run != 0) last_of_short = 63 - static_cast<uint32_t>(std::countl_zero(run));
     rest &= rest - 1;
+    access.stamp.thread = accesses.thread + lane;
+    access.stamp.epoch = clock_.epoch(access.stamp.thread);
+    if (is_copy)
+      access.stamp =
+          clock_.NowByCopy(access.stamp.thread, accesses.ptx_line, PTX2CPU_COPY_OF_THREAD, access.writes);
     Conflict conflict;
-    if (EnterLane(accesses, lane, lines.GoTo(begin + way), lines, conflict)) continue;
+    if (EnterLane(access, accesses.bytes, lines.GoTo(begin + way), lines, conflict)) continue;
     AccessSite site = whole;
     site.thread = accesses.thread + lane, site.address += way, site.bytes = accesses.bytes;
     Target place = target;
@@ -142,25 +161,6 @@ bool BlockCheck::EnterRun(const Accesses& accesses, uint64_t lanes, const Access
   Target place = target;
   place.real += way, place.offset += way;
   return EnterAll(run, site, place, first, last);
-}
-
-// One lane's, at this offset into the memory of the lines. False: it races, and `conflict` is the first.
-bool BlockCheck::EnterLane(const Accesses& accesses, uint32_t lane, uint64_t offset, LinesOfLane& of,
-                           Conflict& conflict) {
-  const uint32_t thread = accesses.thread + lane, bytes = accesses.bytes;
-  const bool writes = (accesses.form & PTX2CPU_ACCESS_WRITES) != 0;
-  const bool is_copy = (accesses.form & PTX2CPU_ACCESS_ASYNC) != 0;
-  Lines& lines = of.lines->Having(offset, bytes < 4, of.owner);
-  const uint32_t unit = lines.word_shift();
-  const uint64_t n = offset / lines.bytes_of_line();
-  const auto shift = static_cast<uint32_t>(std::countr_zero(bytes >> unit));
-  lines.At(n, of.owner);
-  const CellAccess access{
-      .stamp = is_copy ? clock_.NowByCopy(thread, accesses.ptx_line, PTX2CPU_COPY_OF_THREAD, writes)
-                       : clock_.Now(thread, accesses.ptx_line),
-      .writes = writes,
-      .strong = !is_copy && (accesses.form & PTX2CPU_ACCESS_STRONG) != 0};
-  return EnterCells(lines.CellsOf(n, (offset >> unit) % kWordsOfLine, shift), access, clock_, conflict);
 }
 
 }  // namespace ptx2cpu::rt::check

@@ -80,6 +80,7 @@ struct alignas(64) Line {
     std::memcpy(&all, &words[kRows[set]], sizeof(uint16_t) * (kRows[set + 1] - kRows[set]));
     return all;
   }
+  uint64_t WordsOfAll() const { return WordsOf(kWrite) | WordsOf(kFirstRead) | WordsOf(kSecondRead); }
   void Forget(Set set, uint16_t some) {
     for (size_t i = kRows[set]; i < kRows[set + 1]; ++i) words[i] &= static_cast<uint16_t>(~some);
   }
@@ -115,6 +116,7 @@ struct CellsOfWords {
 // first.
 inline bool EnterCells(const CellsOfWords& cells, const CellAccess& access, const BlockClock& clock,
                        Conflict& conflict) {
+  if (cells.count == 1) return Enter(*cells.first, access, clock, conflict);
   bool is_free = true;
   for (uint32_t i = 0; i < cells.count; ++i) {
     Conflict found;
@@ -177,6 +179,21 @@ class Lines {
     const Line& line = lines_[n];
     if (line.grain != shift || (line.in_cells >> word & 1) == 0) MakeCells(n, word, shift);
     return {&cells_[n * kWordsOfLine + word], 1u << line.grain, 1u << (shift - line.grain)};
+  }
+  // Enters an access of 1 << shift words in their cells, from a multiple of that on, in line n of this owner.
+  bool EnterInCells(size_t n, uint32_t word, uint32_t shift, const CellAccess& access,
+                    const BlockClock& clock, Conflict& conflict) {
+    Line& line = lines_[n];
+    const auto mask = static_cast<uint16_t>(((1u << (1u << shift)) - 1) << word);
+    if (line.grain == shift && (line.in_cells & mask) == mask)
+      return Enter(cells_[n * kWordsOfLine + word], access, clock, conflict);
+    const bool is_first = (line.in_cells & mask) == 0 && (line.in_cells == 0 || line.grain == shift) &&
+                          (line.WordsOfAll() & InEach(mask)) == 0;
+    if (!is_first || cells_.empty()) return EnterCells(CellsOf(n, word, shift), access, clock, conflict);
+    line.grain = static_cast<uint8_t>(shift & 7);
+    line.in_cells |= mask;
+    cells_[n * kWordsOfLine + word].Start(access);
+    return true;
   }
   // What the cell of a word would be.
   Cell CellOf(size_t n, uint32_t word) const;

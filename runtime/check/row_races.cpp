@@ -1,6 +1,7 @@
 // Races of rows: neighbouring threads that access neighbouring memory enter the shadow at once, where that
 // reports the same as one thread after the other.
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "runtime/check/block_check.h"
@@ -60,7 +61,7 @@ class RowWords {
     const int64_t here = static_cast<int64_t>(start) >> unit;
     begin_ = here & -static_cast<int64_t>(apart);
     pattern_ = ((uint64_t{1} << (accesses.bytes >> unit)) - 1) << (here - begin_);
-    for (uint64_t each = apart; each < 64; each *= 2) pattern_ |= pattern_ << each;
+    pattern_ *= kOneEach[apart_shift_];
   }
 
   uint8_t shift() const { return static_cast<uint8_t>(std::min<uint32_t>(apart_shift_, kOneThread)); }
@@ -97,6 +98,11 @@ class RowWords {
     }
     return words;
   }
+
+  // Of 64 bits each first one of 1 << i.
+  static constexpr std::array<uint64_t, 6> kOneEach = {~uint64_t{0},       0x5555555555555555,
+                                                       0x1111111111111111, 0x0101010101010101,
+                                                       0x0001000100010001, 0x0000000100000001};
 
   uint64_t lanes_;
   uint32_t apart_shift_;  // log2 of the words from one thread's to the next one's
@@ -236,8 +242,7 @@ bool BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to,
                           accesses.AddressOf(lane), accesses.form,          accesses.bytes};
     const CellAccess access{clock_.Now(site.thread, site.ptx_line), site.Writes(), strong};
     Conflict conflict;
-    if (EnterCells(lines.CellsOf(n, (at >> unit) % kWordsOfLine, words_shift), access, clock_, conflict))
-      continue;
+    if (lines.EnterInCells(n, (at >> unit) % kWordsOfLine, words_shift, access, clock_, conflict)) continue;
     is_free = false;
     Target target = entering.target;
     target.real += accesses.AddressOf(lane) - entering.whole.address;

@@ -8,7 +8,8 @@ bool EnterReads(Cell& cell, const CellAccess& first, const ThreadGroup& threads,
   const Stamp &write = cell.write, &read = cell.reads[0];
   if (write.is_copy != 0 || read.is_copy != 0) return false;
   const Stamp& other = cell.reads[1];
-  const bool may_remain = first.strong && other.block == first.stamp.block && other.time == first.stamp.time;
+  const bool may_remain = first.strong && !cell.read_strong[1] && other.block == first.stamp.block &&
+                          other.time == first.stamp.time;
   if (may_remain || Remains(read, cell.read_strong[0], first)) return false;
   const bool is_free = write.block == 0 || (cell.write_strong && first.strong) ||
                        clock.IsOrderedForAll(write.block, write.epoch, write.time, threads);

@@ -9,9 +9,22 @@
 
 namespace ptx2cpu::rt::check {
 
+struct CellAccess {
+  Stamp stamp;
+  bool writes = false, strong = false, lockstep = false;
+  bool is_bulk = false;  // a copy with a view of memory of its own
+};
+
 struct Cell {
   Stamp write, reads[2];
   bool write_strong = false, read_strong[2] = {};
+
+  // Of a word that has not been accessed before.
+  void Start(const CellAccess& access) {
+    write.block = reads[0].block = reads[1].block = 0;
+    (access.writes ? write : reads[0]) = access.stamp;
+    (access.writes ? write_strong : read_strong[0]) = access.strong;
+  }
 };
 
 // Which access of a cell the next one races with.
@@ -19,12 +32,6 @@ struct Conflict {
   Stamp with;
   bool was_write = false;
   bool is_unfenced = false;  // ordered, but not made visible to the copy
-};
-
-struct CellAccess {
-  Stamp stamp;
-  bool writes = false, strong = false, lockstep = false;
-  bool is_bulk = false;  // a copy with a view of memory of its own
 };
 
 inline bool SameThread(const Stamp& a, const Stamp& b) {
