@@ -27,6 +27,7 @@
 #include "lowering/llvm/optimize/long_functions.h"
 #include "lowering/llvm/optimize/mask_words.h"
 #include "lowering/llvm/optimize/matrix_rows.h"
+#include "lowering/llvm/optimize/narrow_extrema.h"
 #include "lowering/llvm/optimize/order_stores.h"
 #include "lowering/llvm/optimize/rare_blocks.h"
 #include "lowering/llvm/optimize/register_pressure.h"
@@ -74,6 +75,7 @@ constexpr std::string_view kFull =
     "  join-halves,end-idle-trips,keep-steps,"
     "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
     "  sroa<modify-cfg>,narrow-known-masks,divide-wide-joins,gvn,extract-parts,sccp,bdce,drop-unused-lanes,"
+    "  narrow-extrema,"
     "  instcombine<no-verify-fixpoint>,"
     "  regroup-masks,dse,loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
     ")),"
@@ -137,6 +139,7 @@ constexpr OwnPass kOwnPasses[] = {
     {"order-stores", OrderStores::name, Add<OrderStores>},
     {"narrow-known-masks", NarrowKnownMasks::name, Add<NarrowKnownMasks>},
     {"load-rows-by-distance", LoadRowsByDistance::name, Add<LoadRowsByDistance>},
+    {"narrow-extrema", NarrowExtrema::name, Add<NarrowExtrema>},
     {"regroup-masks", RegroupMasks::name, Add<RegroupMasks>},
     {"drop-unused-lanes", DropUnusedLanes::name, Add<DropUnusedLanes>},
     {"sink-into-rare-blocks", SinkIntoRareBlocks::name, Add<SinkIntoRareBlocks>},
