@@ -7,9 +7,14 @@
 namespace ptx2cpu::rt {
 
 BlocksOfCode::~BlocksOfCode() {
-  if (place_ == nullptr) return;
-  if (place_->deferred) place_->deferred->Finish();
-  if (turned_) job_.ForgetTurned(place_->block);
+  if (place_ != nullptr && turned_) job_.ForgetTurned(place_->block);
+}
+
+void BlocksOfCode::Finish(LandingPoint& landing) {
+  if (place_ == nullptr || !place_->deferred) return;
+  ptx2cpu_block* const outer = std::exchange(landing.block, &place_->block);
+  place_->deferred->Finish();
+  landing.block = outer;
 }
 
 bool BlocksOfCode::MakePlace(const ptx2cpu_kernel& code) {

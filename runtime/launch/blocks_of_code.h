@@ -21,6 +21,8 @@ class BlocksOfCode {
   // Blocks of the grid, by their numbers in the order of the launch's code. `landing` names them meanwhile.
   // False: no memory.
   bool Run(const ptx2cpu_kernel& code, uint64_t first, uint64_t count, LandingPoint& landing);
+  // What waits in the worker goes to memory, which may fault. Else it is forgotten, as after a fault.
+  void Finish(LandingPoint& landing);
   bool any() const { return place_ != nullptr; }
   // Null: the block is none of these.
   const BlockMemory* MemoryOf(const ptx2cpu_block& block) const {

@@ -38,6 +38,7 @@ class CountedBlocks {
     }
     return true;
   }
+  void Finish(LandingPoint& landing) { blocks_.Finish(landing); }
 
  private:
   static constexpr uint64_t kPart = 8, kMaxCounted = 16;  // of so many blocks one, and at most so many

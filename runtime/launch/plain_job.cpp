@@ -325,6 +325,8 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   if (parts_ != nullptr) parts_[home].workers.fetch_sub(1, std::memory_order_relaxed);
   if (blocks != 0) block_times.Set(kernel(), seconds / static_cast<double>(blocks));
   deferred.Finish();
+  counted.Finish(landing);
+  turned.Finish(landing);
   return any;
 }
 

@@ -1,6 +1,8 @@
 // Code that comes while a launch runs: blocks that begin later run it, where it fits.
 #include "runtime/launch/later_code.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "runtime/abi/deferred_atomics.h"
+#include "runtime/abi/swapped_axes.h"
 #include "runtime/launch/launch.h"
 
 using namespace ptx2cpu::rt;
@@ -169,7 +172,41 @@ void TakeGreatest(ptx2cpu_block* block) {
       block->ctaid[0]);
 }
 
+constexpr uint32_t kBlocksUntilGone = 20000;
+constexpr size_t kPage = 4096;
+void Nothing(ptx2cpu_block*) {}
+// In code with x and y exchanged. The last block takes the memory away for which atomics wait.
+void TakeGreatestUntilGone(ptx2cpu_block* block) {
+  Defer<PTX2CPU_DEFERRED_MAX_U>(
+      block, 1, [](uint32_t& waiting, uint32_t number) { waiting = std::max(waiting, number); },
+      block->ctaid[1]);
+  std::byte* words;
+  std::memcpy(&words, block->params, sizeof words);
+  if (block->ctaid[1] == kBlocksUntilGone - 1) mprotect(words, kPage, PROT_NONE);
+}
+
 }  // namespace
+
+TEST_CASE("atomics that wait in code with other axes may fault when they go to memory") {
+  ptx2cpu_kernel first = MakeKernel(Nothing);
+  first.flags = PTX2CPU_KERNEL_DEFERS_ATOMICS;
+  first.slot_bytes_per_block = sizeof(ptx2cpu_deferred);
+  ptx2cpu_kernel later = first;
+  later.run_block = TakeGreatestUntilGone;
+  later.flags |= PTX2CPU_KERNEL_SWAPS_AXES;
+  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(page != MAP_FAILED);
+  const auto* at = static_cast<const std::byte*>(page);
+  Later source(first, later, 1);
+  LaunchOptions options;
+  options.max_workers = 1;
+  options.later = &source;
+  const auto error = Launch(first, {{kBlocksUntilGone, 1, 1}, {32, 1, 1}},
+                            std::as_bytes(std::span<const std::byte* const, 1>(&at, 1)), options);
+  munmap(page, kPage);
+  REQUIRE(error);
+  CHECK(error->kind == LaunchError::Kind::kFault);
+}
 
 TEST_CASE("atomics that wait when other code takes over are those of the code before") {
   ptx2cpu_kernel first = MakeKernel(CountBlock);
