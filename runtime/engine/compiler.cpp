@@ -42,6 +42,7 @@ Digest CodeIdentity() {
       .Add(identity)
       .Add(Environment("PTX2CPU_TARGET"))
       .Add(Environment("PTX2CPU_WIDTH"))
+      .Add(Environment("PTX2CPU_GDB"))  // code whose x and y are exchanged is none for a debugger
       .Finish();
 }
 

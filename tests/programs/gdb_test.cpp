@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/scratch_folder.h"
+
 using Catch::Matchers::Contains;
 
 #if defined(__x86_64__)
@@ -135,6 +137,20 @@ TEST_CASE("gdb: a front end needs only the variables that --print-environment pr
               kPrograms + "symbols 2>&1");
   INFO(text);
   CHECK_THAT(text, Contains("thread (37,0,0), warp 1, lane 5\n"));
+}
+
+// The cache has code of `down` with x and y exchanged then, as runs without a debugger compile it.
+TEST_CASE("gdb: blocks are the program's, also where code without a debugger has x and y exchanged") {
+  if (!HasDebugger()) return;
+  const ptx2cpu::test::ScratchFolder folder;
+  const std::string cache = "env CUDA_CACHE_DISABLE=0 CUDA_CACHE_PATH=" + (folder / "cache") + " ";
+  ReadAll(cache + kTool + " exec -- " + kPrograms + "profiled 1 2>&1");
+  const std::string text = ReadAll(
+      "printf 'break profiled.cu:31 if $ptx2cpu_block() == 3 && $ptx2cpu_block(1) == 40\\nrun\\nptx2cpu\\n"
+      "kill\\nquit\\n' | " +
+      cache + "timeout 200 " + kTool + " exec --threads 1 --gdb -- " + kPrograms + "profiled 1 2>&1");
+  INFO(text);
+  CHECK_THAT(text, Contains("block (3,40,0) of grid (32,64,1), blocks of (16,8,1) threads"));
 }
 
 TEST_CASE("gdb: a breakpoint with a condition on the block") {

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   TRY(cudaDeviceSynchronize());
   std::printf("y %g\n", y[kCount - 1]);
   for (int i = 0; i < 4; ++i) follow<<<kFollowers / 128, 128>>>(y, x, next, kCount);
-  for (int i = 0; i < 6; ++i) down<<<dim3(kSide / 16, kSide / 16), dim3(16, 16)>>>(y + kSide * kSide, x, kSide);
+  for (int i = 0; i < 6; ++i) down<<<dim3(kSide / 16, kSide / 8), dim3(16, 8)>>>(y + kSide * kSide, x, kSide);
   for (int i = 0; i < launches; ++i) touch<<<1, 1>>>(count);
   TRY(cudaDeviceSynchronize());
   std::printf("sum %g, count %d\n", y[0], *count);
