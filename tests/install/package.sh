@@ -60,8 +60,32 @@ expect "$("$build/bin/ptx2cpu" --version)" "$version"
 expect "$(cat "$source/tests/programs/expected/symbols.txt")" "$(inside /usr/bin/ptx2cpu exec -- /tmp/symbols)"
 expect '{"arg": 2, "type": "f32", "values": [12, 24]}' "$(inside /usr/bin/ptx2cpu run /tmp/saxpy.fatbin --kernel saxpy --block 2 \
   --arg f32:2 --arg 'in:f32:[6,12]' --arg 'inout:f32:[0,0]' --arg u32:2 --interpret)"
-for file in usr/share/man/man1/ptx2cpu.1 usr/share/bash-completion/completions/ptx2cpu usr/include/ptx2cpu/runtime/engine/ptx2cpu.h \
-  usr/lib/libptx2cpu.a usr/lib/libptx2cpu_rt.a usr/lib/cmake/ptx2cpu/ptx2cpuConfig.cmake usr/share/doc/ptx2cpu/LICENSE; do
+# The commands of the job files in tools/docs/ci.md, in a folder with a program as its first section wants it.
+cp "$source/tests/programs/bin/symbols" "$work/root/cuda_tests"
+grep -oE '^ +- (run: )?(.*&& )?ptx2cpu (check|exec) .*' "$source/tools/docs/ci.md" | sed -E 's/^ +- (run: )?(.*&& )?//' >"$work/commands"
+expect 6 "$(wc -l <"$work/commands")"
+while read -r -a words; do
+  if ! CUDA_CACHE_PATH=/kernel-cache inside "/usr/bin/${words[0]}" "${words[@]:1}" >"$work/log" 2>&1 </dev/null; then
+    echo "${words[*]} failed:"
+    cat "$work/log"
+    exit 1
+  fi
+done <"$work/commands"
+for file in findings.sarif findings.json; do
+  [ -s "$work/root/$file" ] || { echo "no $file"; exit 1; }
+done
+[ -n "$(find "$work/root/kernel-cache" -type f)" ] || { echo "no kernel is kept"; exit 1; }
+for file in usr/share/man/man1/ptx2cpu.1.gz usr/share/bash-completion/completions/ptx2cpu usr/include/ptx2cpu/runtime/engine/ptx2cpu.h \
+  usr/lib/libptx2cpu.a usr/lib/libptx2cpu_rt.a usr/lib/cmake/ptx2cpu/ptx2cpuConfig.cmake usr/share/doc/ptx2cpu/copyright usr/share/doc/ptx2cpu/changelog.gz; do
   [ -s "$work/root/$file" ] || { echo "the package has no $file"; exit 1; }
 done
+grep -q 'License: Apache-2.0' "$work/root/usr/share/doc/ptx2cpu/copyright" || { echo "the copyright file names no licence"; exit 1; }
+if command -v dpkg-parsechangelog >/dev/null; then
+  zcat "$work/root/usr/share/doc/ptx2cpu/changelog.gz" >"$work/changelog"
+  expect "$(dpkg-deb -f "$deb" Version)" "$(dpkg-parsechangelog -l "$work/changelog" -S Version)"
+fi
+# Where Debian's own check is installed, it finds no error.
+if command -v lintian >/dev/null; then
+  expect "" "$(lintian --fail-on none --tag-display-limit 0 "$deb" 2>&1 | grep '^E: ' || true)"
+fi
 rm -rf "$work/root"
