@@ -86,7 +86,7 @@ class CheckInserter {
   void Instrument(ir::Function& f) {
     f_ = &f;
     if (!Races()) RemoveNotes(f);
-    const bool keeps = f.is_kernel && Races() && has_bulk_copies_;
+    const bool keeps = f.is_kernel && ((Races() && has_bulk_copies_) || OnlyFrees(f));
     if ((kinds_ & PTX2CPU_CHECKS_MEMORY) != 0) variables_ = analysis::AnalyzeAddressVariables(f);
     for (uint32_t b = 0; b < f.blocks.size(); ++b) {
       block_ = {b};
@@ -108,6 +108,19 @@ class CheckInserter {
   bool Synchronises() const { return (kinds_ & (PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_SYNC)) != 0; }
   bool Accesses() const {
     return (kinds_ & (PTX2CPU_CHECKS_MEMORY | PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_INIT)) != 0;
+  }
+
+  // A kernel with no access of its own has a step too, by which its code counts as checked.
+  bool OnlyFrees(const ir::Function& f) const {
+    bool frees = false;
+    for (const ir::Inst& inst : f.insts) {
+      if (!inst.block.valid()) continue;
+      frees |= inst.op == Opcode::kCall && module_.functions[inst.attrs.index].name == "free";
+      if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) {
+        if (inst.attrs.space != ir::Space::kParam) return false;
+      }
+    }
+    return frees && (kinds_ & PTX2CPU_CHECKS_MEMORY) != 0;
   }
 
   void Before(const ir::Inst& inst) {

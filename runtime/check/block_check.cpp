@@ -36,13 +36,16 @@ void BlockCheck::Begin(ptx2cpu_block& block) {
     written_.clear();
   }
   block.check_ranges = ranges_.data();
-  if (Wants(PTX2CPU_CHECKS_SYNC)) barriers_.assign(block.thread_padded, {});
+  if (Wants(PTX2CPU_CHECKS_SYNC)) {
+    barriers_.assign(block.thread_padded, {});
+    counted_.Begin();
+  }
   if (Wants(PTX2CPU_CHECKS_RACE)) {
     clock_.Begin(launch_->clock, IndexOf(block) + 1, block.thread_padded);
     shared_.Resize(block.window_bytes);
     ++begun_;
   }
-  if (Wants(PTX2CPU_CHECKS_INIT)) MarkUninitialised(block.shared, block.window_bytes);
+  if (Wants(PTX2CPU_CHECKS_INIT)) initialised_.Begin(block);
 }
 
 void BlockCheck::Report(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, Error error,
@@ -103,7 +106,7 @@ std::optional<MemoryRange> BlockCheck::Access(const AccessSite& site, uint64_t w
   const Target target = TargetOf(*launch_, site);
   if (Wants(PTX2CPU_CHECKS_MEMORY)) CheckBounds(site, target);
   if (!target.inside) return std::nullopt;
-  if (Wants(PTX2CPU_CHECKS_INIT) && (site.form & PTX2CPU_ACCESS_ASYNC) == 0) CheckInitialised(site, target);
+  if (Wants(PTX2CPU_CHECKS_INIT)) CheckInitialised(site, target);
   if (MayRace(site.block, target, site.form, written)) {
     CheckRaces(site, target, written);
     return std::nullopt;
@@ -138,9 +141,9 @@ void BlockCheck::CheckBounds(const AccessSite& site, const Target& target) {
   if (!target.inside) {
     std::string text = Describe(site, target);
     if (target.memory == Target::Memory::kGlobal) {
-      if (const std::string freed = FreedText(target.real); !freed.empty())
+      if (const std::string freed = FreedText(*launch_, target.real); !freed.empty())
         return Report(site.block, site.thread, site.ptx_line, Error::kUseAfterFree, text + ": " + freed);
-      const std::string near = NearText(target.real);
+      const std::string near = NearText(*launch_, target.real);
       text += near.empty() ? ", which no allocation holds" : ": " + near;
     } else {
       const bool shared = target.memory == Target::Memory::kShared;
@@ -158,21 +161,21 @@ void BlockCheck::CheckBounds(const AccessSite& site, const Target& target) {
     Report(site.block, site.thread, site.ptx_line, Error::kMisaligned, Describe(site, target));
 }
 
-// Each register that is loaded whole from fresh memory; a narrow one with the rest of its aligned word.
+// Each register of a load; then what a store writes is no longer fresh.
 void BlockCheck::CheckInitialised(const AccessSite& site, const Target& target) {
   const uint32_t word = site.word_bytes();
-  if (word == 0 || (site.form & PTX2CPU_ACCESS_READS) == 0 || target.memory == Target::Memory::kLocal) return;
-  for (uint32_t at = 0; at < site.bytes; at += word) {
-    const uint64_t first = (target.real + at) & ~uint64_t{3};
-    const uint64_t end = (target.real + at + word + 3) & ~uint64_t{3};
-    bool fresh = true;
-    for (uint64_t address = first; address < end && fresh; address += 4)
-      fresh = std::memcmp(reinterpret_cast<const void*>(address), &kUninitialised, 4) == 0;
-    if (fresh) {
-      return Report(site.block, site.thread, site.ptx_line, Error::kUninitialised,
-                    Describe(site, target) + ", which nothing has written");
+  if (word != 0 && (site.form & (PTX2CPU_ACCESS_READS | PTX2CPU_ACCESS_ASYNC)) == PTX2CPU_ACCESS_READS) {
+    for (uint32_t at = 0; at < site.bytes; at += word) {
+      const uint32_t fresh = initialised_.FreshBytes(site, target, at, word);
+      if (fresh == 0) continue;
+      const std::string part =
+          fresh == word ? "which" : std::to_string(fresh) + " of " + std::to_string(word) + " of which";
+      Report(site.block, site.thread, site.ptx_line, Error::kUninitialised,
+             Describe(site, target) + ", " + part + " nothing has written");
+      break;
     }
   }
+  if (site.Writes()) initialised_.Write(site, target);
 }
 
 // Lanes of a warp that wait at two barriers at once: an aligned barrier does not allow that, and each counts
@@ -277,6 +280,7 @@ void BlockCheck::CheckSync(const ptx2cpu_block& block, uint32_t thread, uint32_t
   const uint32_t kind = step & ~PTX2CPU_SYNC_ALIGNED;
   if (kind == PTX2CPU_SYNC_BLOCK_ARRIVE && b == 0)
     Arrive(block, thread, ptx_line, (step & PTX2CPU_SYNC_ALIGNED) != 0);
+  if (kind == PTX2CPU_SYNC_BLOCK_ARRIVE && b != 0) counted_.Arrive(thread, ptx_line, a, b);
   if (kind == PTX2CPU_SYNC_BLOCK_LEAVE) barriers_[thread].waits = false;
   if (kind != PTX2CPU_SYNC_WARP_ARRIVE || (a >> thread % kLanes & 1) != 0) return;
   char text[64];
@@ -284,16 +288,34 @@ void BlockCheck::CheckSync(const ptx2cpu_block& block, uint32_t thread, uint32_t
   Report(block, thread, ptx_line, Error::kNotAMember, text);
 }
 
+void BlockCheck::Free(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer) {
+  if (pointer == 0 || !Wants(PTX2CPU_CHECKS_MEMORY)) return;
+  const auto* const address = reinterpret_cast<const std::byte*>(pointer);
+  const auto held = launch_->heap->Find(address), freed = launch_->heap->FindFreed(address);
+  if (held && held->base == address) return;
+  char text[96];
+  std::snprintf(text, sizeof text, "free of 0x%" PRIx64 ", which %s", pointer,
+                freed && freed->base == address ? "has been freed before"
+                : held                          ? "is inside a block of device malloc, not its beginning"
+                                                : "is no block of device malloc");
+  Report(block, thread, ptx_line, Error::kBadFree, text);
+}
+
 // Threads that have come to fewer barriers of the whole block than others.
 void BlockCheck::End(const ptx2cpu_block& block) {
   if (!Wants(PTX2CPU_CHECKS_SYNC)) return;
+  char text[160];
+  if (const auto waited = counted_.ShortOne()) {
+    std::snprintf(text, sizeof text, "%u of the %u threads that barrier %u counts never come to it",
+                  waited->count - waited->arrived, waited->count, waited->barrier);
+    Report(block, waited->thread, waited->ptx_line, Error::kMissingThreads, text);
+  }
   const auto threads = std::span(barriers_).first(block.thread_count);
   const auto more = [](const AtBarrier& a, const AtBarrier& b) { return a.whole < b.whole; };
   const auto fewest = std::ranges::min_element(threads, more), most = std::ranges::max_element(threads, more);
   if (fewest->whole == most->whole) return;
   const auto missing =
       std::ranges::count_if(threads, [&](const AtBarrier& t) { return t.whole < most->whole; });
-  char text[160];
   std::snprintf(
       text, sizeof text, "%u of the block's %u threads never come to this barrier, the first is thread %u",
       static_cast<unsigned>(missing), block.thread_count, static_cast<unsigned>(fewest - threads.begin()));

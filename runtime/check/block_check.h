@@ -8,9 +8,11 @@
 
 #include "runtime/abi/check.h"
 #include "runtime/check/checks.h"
+#include "runtime/check/counted_barriers.h"
 #include "runtime/check/finding.h"
 #include "runtime/check/global_shadow.h"
 #include "runtime/check/line.h"
+#include "runtime/check/written_bytes.h"
 #include "runtime/device/device_heap.h"
 
 namespace ptx2cpu::rt::check {
@@ -60,6 +62,20 @@ struct Target {
   MemoryRange holder = {};  // what it is in, where that stays for as long as allocations do
 };
 
+// What of a block's memory nothing has written.
+class Initialised {
+ public:
+  void Begin(const ptx2cpu_block& block);
+  // How many of the bytes from `at` of an access, a register of at most 16, nothing has written.
+  uint32_t FreshBytes(const AccessSite& site, const Target& target, uint32_t at, uint32_t bytes) const;
+  void Write(const AccessSite& site, const Target& target);
+
+ private:
+  uint32_t WrittenOf(const Target& target, uint64_t real, uint32_t bytes) const;
+
+  WrittenWindow shared_, local_;  // local: thread after thread
+};
+
 class BlockCheck {
  public:
   // From now on blocks of this launch come, in this context.
@@ -69,6 +85,7 @@ class BlockCheck {
   void End(const ptx2cpu_block& block);
   void Access(const ptx2cpu_block& block, const Accesses& accesses);
   void Sync(const ptx2cpu_block& block, const Steps& steps);
+  void Free(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer);
 
  private:
   bool Wants(uint32_t kinds) const { return (kinds_ & kinds) != 0; }
@@ -140,6 +157,7 @@ class BlockCheck {
   BlockClock clock_;
   Lines shared_;
   uint64_t begun_ = 0;  // blocks
+  Initialised initialised_;
   struct Written {
     void Add(uint64_t pointer);
     uint64_t words = 0;
@@ -153,6 +171,7 @@ class BlockCheck {
     bool waits = false;
   };
   std::vector<AtBarrier> barriers_;  // by thread
+  CountedBarriers counted_;
 };
 
 // The allocation with the address in it; of no bytes, if there is none.
@@ -163,8 +182,8 @@ uint64_t SourceVersion();
 Target TargetOf(const LaunchCheck& launch, const AccessSite& site);
 std::string Describe(const AccessSite& site, const Target& target);
 // "8 bytes into 400 bytes at ..., which have been freed"; empty: the address is in no freed allocation.
-std::string FreedText(uint64_t address);
+std::string FreedText(const LaunchCheck& launch, uint64_t address);
 // "12 bytes after allocation ...": what lies near a real address that is in no allocation.
-std::string NearText(uint64_t address);
+std::string NearText(const LaunchCheck& launch, uint64_t address);
 
 }  // namespace ptx2cpu::rt::check

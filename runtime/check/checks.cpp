@@ -119,4 +119,8 @@ void OnSync(const ptx2cpu_block& block, const Steps& steps) {
   if (BlockCheck* check = CheckOf(block)) check->Sync(block, steps);
 }
 
+void OnFree(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer) {
+  if (BlockCheck* check = CheckOf(block)) check->Free(block, thread, ptx_line, pointer);
+}
+
 }  // namespace ptx2cpu::rt::check

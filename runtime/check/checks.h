@@ -60,5 +60,7 @@ struct Steps {
   uint32_t step = 0, a = 0, b = 0;
 };
 void OnSync(const ptx2cpu_block& block, const Steps& steps);
+// A thread is about to free memory of device malloc; what is none ends the launch afterwards.
+void OnFree(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer);
 
 }  // namespace ptx2cpu::rt::check

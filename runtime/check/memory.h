@@ -14,6 +14,7 @@ struct MemoryRange {
   size_t bytes = 0;
   size_t pitch = 0,
          width = 0;  // of rows, where the allocation has them: of each `pitch` bytes the first `width`
+  bool is_written_by_host = false;  // by plain stores of the program, which no check sees
 };
 
 struct MemorySource {
@@ -30,9 +31,11 @@ struct MemorySource {
 void SetMemorySource(MemorySource source);
 
 // Fresh memory is filled with this word, which a load recognises: reads of memory that nothing has written.
-// A value that equals it by chance is reported wrongly, one in 2^32.
-inline constexpr uint32_t kUninitialised = 0xb16b9ad5;
-// Fills memory that a program has just received, where the check `init` is wanted.
+// A value that equals it by chance is reported wrongly, one in 2^32. No byte of it is one of a text.
+inline constexpr uint32_t kUninitialised = 0xb1eb9ad5;
+void FillUninitialised(void* memory, size_t bytes);
+// Of memory that a program has just received, where the check `init` is wanted: fills it and follows what is
+// written to it (written_bytes.h).
 void MarkUninitialised(void* memory, size_t bytes);
 
 }  // namespace ptx2cpu::rt::check

@@ -6,6 +6,7 @@
 
 #include "runtime/check/block_check.h"
 #include "runtime/check/memory.h"
+#include "runtime/check/written_bytes.h"
 
 namespace ptx2cpu::rt::check {
 
@@ -128,11 +129,21 @@ uint64_t SourceVersion() { return source.memory.version ? source.version() : sou
 
 void SetMemorySource(MemorySource wanted) { source = {std::move(wanted), source.number + 1}; }
 
-void MarkUninitialised(void* memory, size_t bytes) {
+// The word begins at multiples of its size, wherever the memory begins.
+void FillUninitialised(void* memory, size_t bytes) {
   auto* at = static_cast<uint8_t*>(memory);
-  for (size_t i = 0; i + 4 <= bytes; i += 4) std::memcpy(at + i, &kUninitialised, 4);
-  const size_t rest = bytes % 4;
-  std::memcpy(at + bytes - rest, &kUninitialised, rest);
+  const auto byte = [&](const uint8_t* place) {
+    return static_cast<uint8_t>(kUninitialised >> 8 * (reinterpret_cast<uintptr_t>(place) % 4));
+  };
+  uint8_t* const end = at + bytes;
+  for (; at != end && reinterpret_cast<uintptr_t>(at) % 4 != 0; ++at) *at = byte(at);
+  for (; end - at >= 4; at += 4) std::memcpy(at, &kUninitialised, 4);
+  for (; at != end; ++at) *at = byte(at);
+}
+
+void MarkUninitialised(void* memory, size_t bytes) {
+  FillUninitialised(memory, bytes);
+  WrittenMemory::Get().Follow(reinterpret_cast<uintptr_t>(memory), bytes);
 }
 
 Target TargetOf(const LaunchCheck& launch, const AccessSite& site) {
@@ -181,8 +192,28 @@ std::string Describe(const AccessSite& site, const Target& target) {
   return text;
 }
 
-std::string FreedText(uint64_t address) { return source.memory.freed ? source.memory.freed(address) : ""; }
+std::string FreedText(const LaunchCheck& launch, uint64_t address) {
+  const auto block = launch.heap->FindFreed(reinterpret_cast<const void*>(address));
+  if (!block) return source.memory.freed ? source.memory.freed(address) : "";
+  const auto base = reinterpret_cast<uint64_t>(block->base);
+  char text[128];
+  std::snprintf(text, sizeof text,
+                "%" PRIu64 " bytes into %" PRIu64 " bytes of device malloc at 0x%" PRIx64
+                ", which have been freed",
+                address - base, block->bytes, base);
+  return text;
+}
 
-std::string NearText(uint64_t address) { return source.memory.near ? source.memory.near(address) : ""; }
+std::string NearText(const LaunchCheck& launch, uint64_t address) {
+  const auto block = launch.heap->FindBefore(reinterpret_cast<const void*>(address));
+  if (!block) return source.memory.near ? source.memory.near(address) : "";
+  const auto base = reinterpret_cast<uint64_t>(block->base);
+  const bool across = address - base < block->bytes;
+  char text[128];
+  std::snprintf(text, sizeof text, "%" PRIu64 " bytes %s %" PRIu64 " bytes of device malloc at 0x%" PRIx64,
+                across ? address - base : address - base - block->bytes, across ? "into" : "after",
+                block->bytes, base);
+  return text;
+}
 
 }  // namespace ptx2cpu::rt::check

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <new>
@@ -23,6 +24,7 @@ constexpr uint64_t kChunkBytes = 64 << 10, kMaxShared = kChunkBytes / 2;
 constexpr uint32_t kClasses = 45;
 constexpr uint32_t kShards = 16;
 constexpr uint64_t kSlack = 64 << 20;  // chunks that no shard has filled
+constexpr size_t kMaxKept = 64;        // blocks of a class, large blocks
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -68,8 +70,9 @@ class DeviceHeap::Blocks {
 
   void* Allocate(uint64_t bytes, uint64_t align);
   // The bytes it was allocated with; none: no block begins there.
-  std::optional<uint64_t> Free(void* pointer);
-  std::optional<Block> Find(const std::byte* address) const;
+  std::optional<uint64_t> Free(void* pointer, bool keep);
+  std::optional<Block> Find(const std::byte* address, bool freed) const;
+  std::optional<Block> FindBefore(const std::byte* address) const;
   std::vector<Block> InUse() const;
 
  private:
@@ -80,6 +83,8 @@ class DeviceHeap::Blocks {
     std::atomic<uint32_t> class_plus_one;
     uint32_t shard, count;
     std::atomic<uint64_t> used[kChunkBytes / kMinAlign / 64];
+    std::atomic<uint64_t> freed[kChunkBytes / kMinAlign / 64];  // and not in use again
+    std::atomic<uint64_t> freed_bytes;                          // of a large one
     // Of each block in use, by how many bytes it is smaller than its class.
     uint16_t unused[kChunkBytes / kMinAlign];
   };
@@ -87,6 +92,7 @@ class DeviceHeap::Blocks {
   struct alignas(64) Shard {
     SpinLock lock;
     std::array<std::vector<std::byte*>, kClasses> free;
+    std::array<std::deque<std::byte*>, kClasses> kept;  // oldest first
   };
 
   Blocks() = default;
@@ -95,6 +101,8 @@ class DeviceHeap::Blocks {
   // `count` chunks in a row, the first at a multiple of `step`.
   std::optional<uint64_t> TakeChunks(uint64_t count, uint64_t step);
   void GiveChunks(uint64_t first, uint64_t count);
+  // Large blocks that were freed and are kept, down to so many.
+  void GiveKept(size_t most);
 
   std::byte* mapping_ = nullptr;  // guard pages included
   uint64_t mapped_ = 0;
@@ -104,6 +112,7 @@ class DeviceHeap::Blocks {
   Shard shards_[kShards];
   std::mutex mutex_;                    // what follows
   std::map<uint64_t, uint64_t> spare_;  // runs of chunks: first, count
+  std::deque<uint64_t> kept_;           // first chunks of large blocks, oldest first
 };
 
 std::unique_ptr<DeviceHeap::Blocks> DeviceHeap::Blocks::Make(uint64_t limit) {
@@ -177,13 +186,19 @@ void* DeviceHeap::Blocks::FromClass(uint32_t size_class, uint64_t bytes) {
     std::lock_guard lock(shard.lock);
     std::vector<std::byte*>& free = shard.free[size_class];
     if (free.empty()) {
-      const auto first = TakeChunks(1, 1);
-      if (!first) return nullptr;
-      Chunk& chunk = chunks_[*first];
-      chunk.shard = number;
-      chunk.class_plus_one.store(size_class + 1, std::memory_order_release);
-      std::byte* const begin = first_ + *first * kChunkBytes;
-      for (uint64_t at = kChunkBytes / step; at-- > 0;) free.push_back(begin + at * step);
+      if (const auto first = TakeChunks(1, 1)) {
+        Chunk& chunk = chunks_[*first];
+        chunk.shard = number;
+        chunk.freed_bytes.store(0, std::memory_order_relaxed);
+        chunk.class_plus_one.store(size_class + 1, std::memory_order_release);
+        std::byte* const begin = first_ + *first * kChunkBytes;
+        for (uint64_t at = kChunkBytes / step; at-- > 0;) free.push_back(begin + at * step);
+      } else {
+        std::deque<std::byte*>& kept = shard.kept[size_class];
+        free.assign(kept.rbegin(), kept.rend());
+        kept.clear();
+        if (free.empty()) return nullptr;
+      }
     }
     memory = free.back();
     free.pop_back();
@@ -192,14 +207,21 @@ void* DeviceHeap::Blocks::FromClass(uint32_t size_class, uint64_t bytes) {
   Chunk& chunk = chunks_[offset / kChunkBytes];
   const uint64_t index = offset % kChunkBytes / step;
   chunk.unused[index] = static_cast<uint16_t>(step - bytes);
+  chunk.freed[index / 64].fetch_and(~(uint64_t{1} << index % 64), std::memory_order_relaxed);
   chunk.used[index / 64].fetch_or(uint64_t{1} << index % 64, std::memory_order_release);
   return memory;
 }
 
 void* DeviceHeap::Blocks::FromChunks(uint64_t bytes, uint64_t align) {
   const uint64_t count = RoundUp(bytes, kChunkBytes) / kChunkBytes;
-  const auto first = TakeChunks(count, std::max<uint64_t>(1, align / kChunkBytes));
+  const uint64_t step = std::max<uint64_t>(1, align / kChunkBytes);
+  auto first = TakeChunks(count, step);
+  if (!first) {
+    GiveKept(0);
+    first = TakeChunks(count, step);
+  }
   if (!first) return nullptr;
+  for (uint64_t n = 0; n < count; ++n) chunks_[*first + n].freed_bytes.store(0, std::memory_order_relaxed);
   chunks_[*first].count = static_cast<uint32_t>(count);
   chunks_[*first].large_bytes.store(bytes, std::memory_order_release);
   return first_ + *first * kChunkBytes;
@@ -215,7 +237,19 @@ void* DeviceHeap::Blocks::Allocate(uint64_t bytes, uint64_t align) {
   }
 }
 
-std::optional<uint64_t> DeviceHeap::Blocks::Free(void* pointer) {
+void DeviceHeap::Blocks::GiveKept(size_t most) {
+  std::vector<uint64_t> given;
+  {
+    std::lock_guard lock(mutex_);
+    for (; kept_.size() > most; kept_.pop_front()) given.push_back(kept_.front());
+  }
+  for (const uint64_t number : given) {
+    chunks_[number].freed_bytes.store(0, std::memory_order_relaxed);
+    GiveChunks(number, chunks_[number].count);
+  }
+}
+
+std::optional<uint64_t> DeviceHeap::Blocks::Free(void* pointer, bool keep) {
   auto* const memory = static_cast<std::byte*>(pointer);
   const uint64_t offset = reinterpret_cast<uintptr_t>(memory) - reinterpret_cast<uintptr_t>(first_);
   if (memory < first_ || offset >= chunk_count_ * kChunkBytes) return std::nullopt;
@@ -227,20 +261,35 @@ std::optional<uint64_t> DeviceHeap::Blocks::Free(void* pointer) {
     const uint64_t unused = chunk.unused[index], bit = uint64_t{1} << index % 64;
     // Of two that free the same block one finds that it is free.
     if ((chunk.used[index / 64].fetch_and(~bit, std::memory_order_acq_rel) & bit) == 0) return std::nullopt;
+    chunk.freed[index / 64].fetch_or(bit, std::memory_order_relaxed);
     Shard& shard = shards_[chunk.shard];
     std::lock_guard lock(shard.lock);
-    shard.free[shared - 1].push_back(memory);
+    std::deque<std::byte*>& kept = shard.kept[shared - 1];
+    if (keep) kept.push_back(memory);
+    if (!keep || kept.size() > kMaxKept) {
+      shard.free[shared - 1].push_back(keep ? kept.front() : memory);
+      if (keep) kept.pop_front();
+    }
     return step - unused;
   }
   if (within != 0) return std::nullopt;
   const uint32_t count = chunk.count;
   const uint64_t bytes = chunk.large_bytes.exchange(0, std::memory_order_acq_rel);
   if (bytes == 0) return std::nullopt;
-  GiveChunks(number, count);
+  if (!keep) {
+    GiveChunks(number, count);
+    return bytes;
+  }
+  chunk.freed_bytes.store(bytes, std::memory_order_release);
+  {
+    std::lock_guard lock(mutex_);
+    kept_.push_back(number);
+  }
+  GiveKept(kMaxKept);
   return bytes;
 }
 
-std::optional<DeviceHeap::Block> DeviceHeap::Blocks::Find(const std::byte* address) const {
+std::optional<DeviceHeap::Block> DeviceHeap::Blocks::Find(const std::byte* address, bool freed) const {
   const uint64_t offset = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(first_);
   if (address < first_ || offset >= chunk_count_ * kChunkBytes) return std::nullopt;
   uint64_t number = offset / kChunkBytes;
@@ -248,13 +297,34 @@ std::optional<DeviceHeap::Block> DeviceHeap::Blocks::Find(const std::byte* addre
   if (const uint32_t shared = chunk.class_plus_one.load(std::memory_order_acquire); shared != 0) {
     const uint64_t step = BytesOfClass(shared - 1), index = offset % kChunkBytes / step;
     if (index >= kChunkBytes / step) return std::nullopt;
-    if ((chunk.used[index / 64].load(std::memory_order_acquire) >> index % 64 & 1) == 0) return std::nullopt;
-    return Block{first_ + number * kChunkBytes + index * step, step - chunk.unused[index]};
+    const std::atomic<uint64_t>* const blocks = freed ? chunk.freed : chunk.used;
+    if ((blocks[index / 64].load(std::memory_order_acquire) >> index % 64 & 1) == 0) return std::nullopt;
+    const uint64_t bytes = step - chunk.unused[index];
+    if (offset % kChunkBytes - index * step >= bytes) return std::nullopt;
+    return Block{first_ + number * kChunkBytes + index * step, bytes};
   }
-  while (number != 0 && chunks_[number].large_bytes.load(std::memory_order_acquire) == 0) --number;
-  const uint64_t bytes = chunks_[number].large_bytes.load(std::memory_order_acquire);
-  if (offset - number * kChunkBytes >= bytes) return std::nullopt;
-  return Block{first_ + number * kChunkBytes, bytes};
+  const auto bytes_of = [&](uint64_t n) {
+    return (freed ? chunks_[n].freed_bytes : chunks_[n].large_bytes).load(std::memory_order_acquire);
+  };
+  while (number != 0 && bytes_of(number) == 0) --number;
+  if (offset - number * kChunkBytes >= bytes_of(number)) return std::nullopt;
+  return Block{first_ + number * kChunkBytes, bytes_of(number)};
+}
+
+std::optional<DeviceHeap::Block> DeviceHeap::Blocks::FindBefore(const std::byte* address) const {
+  const uint64_t offset = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(first_);
+  if (address < first_ || offset >= chunk_count_ * kChunkBytes) return std::nullopt;
+  uint64_t number = offset / kChunkBytes;
+  const uint32_t shared = chunks_[number].class_plus_one.load(std::memory_order_acquire);
+  if (shared == 0) {
+    while (number != 0 && chunks_[number].large_bytes.load(std::memory_order_acquire) == 0) --number;
+    return Find(first_ + number * kChunkBytes, false);
+  }
+  const uint64_t step = BytesOfClass(shared - 1), last = kChunkBytes / step - 1;
+  for (uint64_t index = std::min(offset % kChunkBytes / step, last) + 1; index-- > 0;) {
+    if (const auto block = Find(first_ + number * kChunkBytes + index * step, false)) return block;
+  }
+  return std::nullopt;
 }
 
 std::vector<DeviceHeap::Block> DeviceHeap::Blocks::InUse() const {
@@ -264,7 +334,7 @@ std::vector<DeviceHeap::Block> DeviceHeap::Blocks::InUse() const {
     std::byte* const begin = first_ + number * kChunkBytes;
     if (const uint32_t shared = chunk.class_plus_one.load(std::memory_order_acquire); shared != 0) {
       for (uint64_t at = 0, step = BytesOfClass(shared - 1); at + step <= kChunkBytes; at += step) {
-        if (const auto block = Find(begin + at)) blocks.push_back(*block);
+        if (const auto block = Find(begin + at, false)) blocks.push_back(*block);
       }
     } else if (const uint64_t bytes = chunk.large_bytes.load(std::memory_order_acquire); bytes != 0) {
       blocks.push_back({begin, bytes});
@@ -305,7 +375,7 @@ void* DeviceHeap::Allocate(uint64_t bytes, uint64_t align, uint64_t limit) {
   const uint64_t counted = RoundUp(bytes, kMinAlign);
   if (!Take(counted, limit)) return nullptr;
   Blocks* const blocks = TheBlocks(limit);
-  void* const memory = blocks == nullptr ? nullptr : blocks->Allocate(counted, std::max(align, kMinAlign));
+  void* const memory = blocks == nullptr ? nullptr : blocks->Allocate(bytes, std::max(align, kMinAlign));
   if (memory == nullptr) {
     bytes_.fetch_sub(counted, std::memory_order_relaxed);
     return nullptr;
@@ -314,19 +384,29 @@ void* DeviceHeap::Allocate(uint64_t bytes, uint64_t align, uint64_t limit) {
   return memory;
 }
 
-bool DeviceHeap::Free(void* pointer) {
+bool DeviceHeap::Free(void* pointer, bool keep) {
   if (pointer == nullptr) return true;
   Blocks* const blocks = made_.load(std::memory_order_acquire);
-  const auto bytes = blocks == nullptr ? std::nullopt : blocks->Free(pointer);
+  const auto bytes = blocks == nullptr ? std::nullopt : blocks->Free(pointer, keep);
   if (!bytes) return false;
-  bytes_.fetch_sub(*bytes, std::memory_order_relaxed);
+  bytes_.fetch_sub(RoundUp(*bytes, kMinAlign), std::memory_order_relaxed);
   blocks_.fetch_sub(1, std::memory_order_relaxed);
   return true;
 }
 
 std::optional<DeviceHeap::Block> DeviceHeap::Find(const void* address) const {
   const Blocks* const blocks = made_.load(std::memory_order_acquire);
-  return blocks == nullptr ? std::nullopt : blocks->Find(static_cast<const std::byte*>(address));
+  return blocks == nullptr ? std::nullopt : blocks->Find(static_cast<const std::byte*>(address), false);
+}
+
+std::optional<DeviceHeap::Block> DeviceHeap::FindFreed(const void* address) const {
+  const Blocks* const blocks = made_.load(std::memory_order_acquire);
+  return blocks == nullptr ? std::nullopt : blocks->Find(static_cast<const std::byte*>(address), true);
+}
+
+std::optional<DeviceHeap::Block> DeviceHeap::FindBefore(const void* address) const {
+  const Blocks* const blocks = made_.load(std::memory_order_acquire);
+  return blocks == nullptr ? std::nullopt : blocks->FindBefore(static_cast<const std::byte*>(address));
 }
 
 std::vector<DeviceHeap::Block> DeviceHeap::BlocksInUse() const {

@@ -24,14 +24,19 @@ class DeviceHeap {
   // A power of two aligns the result; at least 16. Null for no bytes, and where more than `limit` bytes would
   // be taken. The first limit also sets how many addresses the heap has.
   void* Allocate(uint64_t bytes, uint64_t align, uint64_t limit);
-  // False: this heap's Allocate did not return it, or it was freed already.
-  bool Free(void* pointer);
-  // The block with the address in it, as bytes (a multiple of 16). For checks: slow.
+  // False: this heap's Allocate did not return it, or it was freed already. `keep`: others like it are given
+  // out before it, so that accesses that come too late find it free.
+  bool Free(void* pointer, bool keep = false);
+  // The block with the address in it, with the bytes that were asked for. For checks: slow.
   struct Block {
     std::byte* base = nullptr;
     uint64_t bytes = 0;
   };
   std::optional<Block> Find(const void* address) const;
+  // The same of one that was freed and is not in use again.
+  std::optional<Block> FindFreed(const void* address) const;
+  // The last block in use that begins at or before the address, in its chunk of 64 KiB if that is shared.
+  std::optional<Block> FindBefore(const void* address) const;
   // Those in use, by address. No kernel may run.
   std::vector<Block> BlocksInUse() const;
   // Frees all of it. No kernel may run.

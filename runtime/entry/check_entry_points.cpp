@@ -25,4 +25,8 @@ void ptx2cpu_check_sync(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line
   ptx2cpu::rt::check::OnSync(*block, {thread, ptx_line, lanes, step, a, b});
 }
 
+void ptx2cpu_check_free(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, uint8_t* pointer) {
+  ptx2cpu::rt::check::OnFree(*block, thread, ptx_line, reinterpret_cast<uint64_t>(pointer));
+}
+
 }  // extern "C"

@@ -7,7 +7,10 @@
 #include <thread>
 
 #include "runtime/abi/abi.h"
+#include "runtime/abi/check.h"
 #include "runtime/abi/thread_place.h"
+#include "runtime/check/memory.h"
+#include "runtime/check/wanted.h"
 #include "runtime/device/clock.h"
 #include "runtime/device/device_printf.h"
 #include "runtime/launch/launch_job.h"
@@ -106,10 +109,16 @@ uint8_t* ptx2cpu_malloc(ptx2cpu_block* block, uint64_t bytes) {
 }
 uint8_t* ptx2cpu_aligned_malloc(ptx2cpu_block* block, uint64_t bytes, uint64_t align) {
   ptx2cpu::rt::DeviceServices& services = *block->launch->services;
-  return static_cast<uint8_t*>(services.heap.Allocate(bytes, align, services.limits.heap_bytes));
+  auto* const memory =
+      static_cast<uint8_t*>(services.heap.Allocate(bytes, align, services.limits.heap_bytes));
+  // Blocks are whole words.
+  if (memory != nullptr && (ptx2cpu::rt::check::WantedKinds() & PTX2CPU_CHECKS_INIT) != 0)
+    ptx2cpu::rt::check::MarkUninitialised(memory, (bytes + 15) / 16 * 16);
+  return memory;
 }
 void ptx2cpu_free(ptx2cpu_block* block, uint8_t* pointer) {
-  if (block->launch->services->heap.Free(pointer)) return;
+  const bool keep = (ptx2cpu::rt::check::WantedKinds() & PTX2CPU_CHECKS_MEMORY) != 0;
+  if (block->launch->services->heap.Free(pointer, keep)) return;
   ptx2cpu::rt::FaultRecord record;
   record.kind = PTX2CPU_FAULT_BAD_ADDRESS;
   std::snprintf(record.text, sizeof record.text,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "runtime/check/written_bytes.h"
 #include "runtime/stream/executor.h"
 #include "runtime/worker/fault.h"
 
@@ -87,8 +88,10 @@ class CopyJob final : public TransferJob {
   const char* name() const override { return "copy"; }
   void Piece(uint64_t row, size_t first, size_t bytes) override {
     const size_t y = row % copy_.height, z = row / copy_.height;
-    std::memcpy(copy_.to + z * copy_.to_slice + y * copy_.to_pitch + first,
-                copy_.from + z * copy_.from_slice + y * copy_.from_pitch + first, bytes);
+    std::byte* const to = copy_.to + z * copy_.to_slice + y * copy_.to_pitch + first;
+    const std::byte* const from = copy_.from + z * copy_.from_slice + y * copy_.from_pitch + first;
+    check::NoteHostWrite(to, from, bytes);
+    std::memcpy(to, from, bytes);
   }
   const CopyWork copy_;
 };
@@ -102,6 +105,7 @@ class FillJob final : public TransferJob {
   const char* name() const override { return "fill"; }
   void Piece(uint64_t row, size_t first, size_t bytes) override {
     std::byte* to = fill_.to + row * fill_.pitch + first;
+    check::NoteHostWrite(to, nullptr, bytes);
     if (fill_.value_bytes == 1) {
       std::memset(to, static_cast<int>(fill_.value & 0xff), bytes);
     } else if (fill_.value_bytes == 2) {

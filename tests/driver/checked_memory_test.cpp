@@ -133,3 +133,31 @@ TEST_CASE("memory that is freed in a stream may be accessed by what comes before
       "bytes at 0x, which have been freed"));
   CHECK(text.ends_with("late: wait 0\nptx2cpu: check: 1 errors, found 64 times; 0 suppressed\n"));
 }
+
+TEST_CASE("blocks of device malloc that are left when the process ends are a leak") {
+  const std::string text = Ask("leak_of_device_heap", "leak");
+  INFO(text);
+  CHECK(text ==
+        "kernel: launch 0 wait 0\n"
+        "ptx2cpu: check: leak: 61 bytes of device malloc in 1 blocks have not been freed\n"
+        "ptx2cpu: check: 1 errors, found 1 times; 0 suppressed\n");
+}
+
+TEST_CASE("an access beyond a row of an array is found, with kernel and line") {
+  const std::string text = Ask("array_bounds", "memory");
+  INFO(text);
+  CHECK(text.starts_with("paint: launch 0 wait 0\nptx2cpu: check: "));
+  CHECK(
+      text.find("by thread (0,0,0) of block (0,0,0), kernel 'paint'\n    module:25:   sust.b.2d.b32.trap") !=
+      std::string::npos);
+}
+
+TEST_CASE("reads of memory that nothing has written, whoever may have written a part") {
+  const std::string text = Ask("fresh_memory", "init");
+  INFO(text);
+  // Of a fresh word, of one with three bytes filled, with two copied, with one written by a kernel, of a copy
+  // of a fresh one, and of memory of a pool and managed memory.
+  CHECK(text.starts_with(
+      "ptx2cpu: check: uninitialised: read of 4 bytes at 0x, which nothing has written, by"));
+  CHECK(text.ends_with("ptx2cpu: check: 1 errors, found 7 times; 0 suppressed\n"));
+}

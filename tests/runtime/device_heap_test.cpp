@@ -53,7 +53,7 @@ TEST_CASE("blocks do not overlap, are aligned, and are counted") {
   size_t n = 0;
   for (const auto& [begin, bytes] : blocks) {
     CHECK(reinterpret_cast<uintptr_t>(in_use[n].base) == begin);
-    CHECK(in_use[n++].bytes == (bytes + 15) / 16 * 16);
+    CHECK(in_use[n++].bytes == bytes);
   }
   heap.Clear();
   CHECK(heap.BlocksInUse().empty());
@@ -91,6 +91,34 @@ TEST_CASE("a block that is not the heap's, not a beginning, or free already is n
     CHECK_FALSE(heap.Free(block));
   }
   std::free(own);
+}
+
+TEST_CASE("freed blocks that are kept are known as such, and come last") {
+  DeviceHeap heap;
+  for (const uint64_t bytes : {uint64_t{61}, uint64_t{200001}}) {
+    auto* const block = static_cast<std::byte*>(heap.Allocate(bytes, 1, kLimit));
+    REQUIRE(heap.Find(block + bytes - 1));
+    CHECK(heap.Find(block)->bytes == bytes);
+    CHECK_FALSE(heap.Find(block + bytes));
+    REQUIRE(heap.FindBefore(block + bytes));
+    CHECK(heap.FindBefore(block + bytes)->base == block);
+    CHECK_FALSE(heap.FindFreed(block));
+    CHECK(heap.Free(block, true));
+    CHECK_FALSE(heap.Free(block, true));
+    CHECK_FALSE(heap.Find(block));
+    REQUIRE(heap.FindFreed(block + bytes - 1));
+    CHECK(heap.FindFreed(block)->base == block);
+    CHECK(heap.FindFreed(block)->bytes == bytes);
+    for (int i = 0; i < 20; ++i) {
+      void* const other = heap.Allocate(bytes, 1, kLimit);
+      CHECK(other != block);
+      CHECK(heap.Free(other, true));
+    }
+  }
+  CHECK(heap.bytes_in_use() == 0);
+  // Where memory is short, what is kept is given out.
+  for (uint64_t taken = 0; taken + 200016 <= kLimit; taken += 200016)
+    REQUIRE(heap.Allocate(200001, 1, kLimit) != nullptr);
 }
 
 TEST_CASE("what a kernel writes past its block reaches neither the program's heap nor this heap's tables") {

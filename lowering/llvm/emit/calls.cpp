@@ -42,6 +42,10 @@ Status CallMalloc(Site& s) {
 }
 
 Status CallFree(Site& s) {
+  if ((s.e.m.layout.flags & PTX2CPU_KERNEL_IS_CHECKED) != 0) {
+    s.b.CreateCall(s.e.m.Service("ptx2cpu_check_free"),
+                   {s.e.body.Block(), s.e.step->thread, s.b.getInt32(s.inst.at.ptx_line), PointerTo(s, 0)});
+  }
   s.b.CreateCall(s.e.m.Service("ptx2cpu_free"), {s.e.body.Block(), PointerTo(s, 0)});
   return {};
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "driver_api.h"
@@ -24,13 +25,42 @@ constexpr char kPtx[] = R"(.version 7.0
   st.global.u32 [%a], %r;
   ret;
 }
+.visible .entry read(.param .u64 p) {
+  .reg .b64 %a; .reg .b32 %r;
+  ld.param.u64 %a, [p];
+  ld.global.u32 %r, [%a];
+  ret;
+}
+.visible .entry write_byte(.param .u64 p) {
+  .reg .b64 %a; .reg .b32 %r;
+  ld.param.u64 %a, [p]; mov.u32 %r, 1;
+  st.global.u8 [%a], %r;
+  ret;
+}
+.visible .entry paint(.param .u64 image, .param .u32 x) {
+  .reg .b64 %i; .reg .b32 %x, %y;
+  ld.param.u64 %i, [image]; ld.param.u32 %x, [x]; shl.b32 %x, %x, 2; mov.u32 %y, 3;
+  sust.b.2d.b32.trap [%i, {%x, %y}], {%x};
+  ret;
+}
+.extern .func (.param .b64 memory) malloc(.param .b64 size);
+.extern .func free(.param .b64 memory);
+.visible .entry keep_one_of_two() {
+  .reg .b64 %a;
+  { .param .b64 size; .param .b64 memory; st.param.b64 [size], 61;
+    call (memory), malloc, (size); ld.param.b64 %a, [memory]; }
+  { .param .b64 size; .param .b64 memory; st.param.b64 [size], 100;
+    call (memory), malloc, (size); ld.param.b64 %a, [memory]; }
+  { .param .b64 memory; st.param.b64 [memory], %a; call free, (memory); }
+  ret;
+}
 )";
 
+CUmodule module;
 CUfunction fill;
 
 void Begin() {
   CUcontext context;
-  CUmodule module;
   const bool good = cuInit(0) == CUDA_SUCCESS && cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS &&
                     cuCtxSetCurrent(context) == CUDA_SUCCESS &&
                     cuModuleLoadData(&module, kPtx) == CUDA_SUCCESS &&
@@ -42,6 +72,18 @@ void Fill(const char* what, CUdeviceptr at) {
   void* parameters[] = {&at};
   const CUresult launch = cuLaunchKernel(fill, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
   std::printf("%s: launch %d wait %d\n", what, launch, cuCtxSynchronize());
+}
+
+// One thread of another kernel.
+void Run(const char* what, const char* kernel, void** parameters) {
+  CUfunction function;
+  cuModuleGetFunction(&function, module, kernel);
+  const CUresult launch = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
+  std::printf("%s: launch %d wait %d\n", what, launch, cuCtxSynchronize());
+}
+void Run(const char* what, const char* kernel, CUdeviceptr at) {
+  void* parameters[] = {&at};
+  Run(what, kernel, parameters);
 }
 
 // Not inlined: it is one call of the driver.
@@ -168,6 +210,58 @@ void LeakOfContext() {
   std::printf("reset %d\n", cuDevicePrimaryCtxReset_v2(0));
 }
 
+void LeakOfDeviceHeap() {
+  Begin();
+  Run("kernel", "keep_one_of_two", static_cast<void**>(nullptr));
+}
+
+// The last row of an array of 16 x 4 words, and the word after it.
+void ArrayBounds() {
+  Begin();
+  CUDA_ARRAY3D_DESCRIPTOR_v2 form = {};
+  form.Width = 16, form.Height = 4, form.Format = CU_AD_FORMAT_UNSIGNED_INT32, form.NumChannels = 1;
+  form.Flags = CUDA_ARRAY3D_SURFACE_LDST;
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_ARRAY;
+  CUsurfObject surface = 0;
+  if (cuArray3DCreate_v2(&resource.res.array.hArray, &form) != CUDA_SUCCESS ||
+      cuSurfObjectCreate(&surface, &resource) != CUDA_SUCCESS)
+    std::printf("no surface\n");
+  for (unsigned x : {15u, 16u}) {
+    void* parameters[] = {&surface, &x};
+    Run("paint", "paint", parameters);
+  }
+}
+
+// Fresh memory, of which fills, copies, kernels and the host write parts.
+void FreshMemory() {
+  Begin();
+  const CUdeviceptr fresh = Allocate(256);
+  Run("fresh", "read", fresh);
+  cuMemsetD8_v2(fresh, 1, 3);
+  Run("three bytes filled", "read", fresh);
+  const unsigned word = 5;
+  cuMemcpyHtoD_v2(fresh, &word, 2);
+  cuMemcpyHtoD_v2(fresh + 3, &word, 1);
+  Run("all copied", "read", fresh);
+  cuMemcpyHtoD_v2(fresh + 8, &word, 2);
+  Run("half copied", "read", fresh + 8);
+  Run("a byte written", "write_byte", fresh + 16);
+  Run("a byte written", "read", fresh + 16);
+  cuMemcpyDtoD_v2(fresh + 32, fresh + 64, 4);
+  Run("fresh, copied", "read", fresh + 32);
+  cuMemcpyDtoD_v2(fresh + 32, fresh, 4);
+  Run("written, copied", "read", fresh + 32);
+  CUdeviceptr pooled = 0, managed = 0;
+  cuMemAllocAsync(&pooled, 256, nullptr);
+  Run("of a pool", "read", pooled);
+  cuMemAllocManaged(&managed, 256, CU_MEM_ATTACH_GLOBAL);
+  Run("managed", "read", managed);
+  std::memset(reinterpret_cast<void*>(managed + 1), 0xb1, 3);  // what fresh memory may hold
+  Run("host and kernel", "write_byte", managed);
+  Run("host and kernel", "read", managed);
+}
+
 struct Row {
   std::string_view name;
   void (*run)();
@@ -179,7 +273,10 @@ constexpr Row kRows[] = {{"use_after_free", UseAfterFree},
                          {"host_memory", HostMemory},
                          {"freed_in_stream", FreedInStream},
                          {"leak", Leak},
-                         {"leak_of_context", LeakOfContext}};
+                         {"leak_of_context", LeakOfContext},
+                         {"leak_of_device_heap", LeakOfDeviceHeap},
+                         {"array_bounds", ArrayBounds},
+                         {"fresh_memory", FreshMemory}};
 
 }  // namespace
 

@@ -107,8 +107,6 @@ void Context::End() {
   if (!Handles::Get().Remove(this, kKind)) return;
   alive_.store(false, std::memory_order_release);
   streams_->Synchronize();
-  services_.heap.Clear();
-  services_.printed = false;
   for (;;) {  // what is destroyed may disown others
     std::unique_lock lock(mutex_);
     if (owned_.empty()) break;
@@ -118,6 +116,8 @@ void Context::End() {
     lock.unlock();
     youngest.destroy(youngest.object);
   }
+  services_.heap.Clear();  // after those that look at what is left in it
+  services_.printed = false;
 }
 
 void Context::Own(void* object, void (*destroy)(void*)) {

@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/check/written_bytes.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/copy/copy.h"
 #include "runtime/cuda/driver/stream/submit.h"
@@ -33,8 +34,10 @@ void Pack(const rt::CopyWork& work, std::byte* packed) {
 void CopyNow(const rt::CopyWork& work) {
   for (size_t z = 0; z < work.depth; ++z) {
     for (size_t y = 0; y < work.height; ++y) {
-      std::memmove(work.to + z * work.to_slice + y * work.to_pitch,
-                   work.from + z * work.from_slice + y * work.from_pitch, work.width);
+      std::byte* const to = work.to + z * work.to_slice + y * work.to_pitch;
+      const std::byte* const from = work.from + z * work.from_slice + y * work.from_pitch;
+      rt::check::NoteHostWrite(to, from, work.width);
+      std::memmove(to, from, work.width);
     }
   }
 }

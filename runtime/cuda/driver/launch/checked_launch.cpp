@@ -7,10 +7,13 @@
 #include <set>
 #include <utility>
 
+#include "runtime/abi/check.h"
 #include "runtime/check/checks.h"
 #include "runtime/check/finding.h"
+#include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/memory/allocations.h"
 #include "runtime/cuda/driver/memory/checked_memory.h"
+#include "runtime/cuda/driver/memory/pool.h"
 
 namespace ptx2cpu::driver {
 
@@ -53,7 +56,9 @@ std::optional<rt::check::MemoryRange> FindMemory(uintptr_t address) {
   if (const auto range = Allocations::Get().Find(address)) {
     CheckedMemory::Rows rows;
     if (range->kind == RangeKind::kPitched) rows = CheckedMemory::Get().RowsOf(range->base);
-    return rt::check::MemoryRange{range->base, range->size, rows.pitch, rows.width};
+    const bool by_host =
+        range->kind == RangeKind::kPinned || range->kind == RangeKind::kRegistered || IsManaged(*range);
+    return rt::check::MemoryRange{range->base, range->size, rows.pitch, rows.width, by_host};
   }
   if (const auto variable = ModuleVariables::Get().Find(address)) return variable;
   const auto leaving = CheckedMemory::Get().FindLeaving(address);
@@ -72,9 +77,57 @@ std::string TextOfNear(uintptr_t address) {
   return text;
 }
 
+// Blocks of device malloc that are left when their context or the process ends.
+class DeviceHeaps {
+ public:
+  static DeviceHeaps& Get() {
+    static DeviceHeaps* const heaps = [] {
+      auto* made = new DeviceHeaps;  // contexts may end as late as the process
+      rt::check::Findings::Get().BeforeFinish([made] { made->ReportAll(); });
+      return made;
+    }();
+    return *heaps;
+  }
+
+  void Watch(Context& context) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!contexts_.insert(&context).second) return;
+    }
+    context.Own(&context, [](void* ended) { Get().End(*static_cast<Context*>(ended)); });
+  }
+
+ private:
+  static void Report(Context& context) {
+    const auto blocks = context.services().heap.BlocksInUse();
+    if (blocks.empty()) return;
+    uint64_t bytes = 0;
+    for (const rt::DeviceHeap::Block& block : blocks) bytes += block.bytes;
+    rt::check::Finding finding;
+    finding.error = rt::check::Error::kLeak;
+    finding.text = std::to_string(bytes) + " bytes of device malloc in " + std::to_string(blocks.size()) +
+                   " blocks have not been freed";
+    rt::check::Findings::Get().Add(std::move(finding));
+  }
+  void End(Context& context) {
+    Report(context);
+    std::lock_guard lock(mutex_);
+    contexts_.erase(&context);
+  }
+  void ReportAll() {
+    std::lock_guard lock(mutex_);
+    for (Context* context : contexts_) {
+      if (context->streams().Idle()) Report(*context);  // else kernels run that may change it
+    }
+  }
+
+  std::mutex mutex_;
+  std::set<Context*> contexts_;
+};
+
 }  // namespace
 
-void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep) {
+void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep, Context& context) {
   static std::once_flag once;
   std::call_once(once, [] {
     rt::check::SetMemorySource(
@@ -82,6 +135,7 @@ void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep)
          [] { return Allocations::Get().version() + CheckedMemory::Get().LeavingVersion(); },
          [](uintptr_t address) { return CheckedMemory::Get().Describe(address); }});
   });
+  if ((rt::check::WantedKinds() & PTX2CPU_CHECKS_LEAK) != 0) DeviceHeaps::Get().Watch(context);
   ModuleVariables::Get().Add(code.module());
   rt::check::Findings::Get().Locate(code.name(), [&code, keep = std::move(keep)](uint32_t ptx_line) {
     rt::LaunchError at;

@@ -7,7 +7,9 @@
 
 namespace ptx2cpu::driver {
 
-// Before a launch of the kernel. `keep` owns the code.
-void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep);
+class Context;
+
+// Before a launch of the kernel in the context. `keep` owns the code.
+void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep, Context& context);
 
 }  // namespace ptx2cpu::driver

@@ -137,7 +137,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   work.report = [code](const rt::KernelWork& faulted, rt::LaunchError& error) {
     ReportFault(*code, faulted, error);
   };
-  if (rt::check::WantedKinds() != 0) PrepareChecks(*code, work.keep);
+  if (rt::check::WantedKinds() != 0) PrepareChecks(*code, work.keep, function.context());
   work.witness = TheRecorder();
   return CUDA_SUCCESS;
 }

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/abi/check.h"
+#include "runtime/check/memory.h"
 #include "runtime/check/wanted.h"
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/context/stream_object.h"
@@ -49,6 +51,21 @@ void MemoryPool::SetAccess(int device, CUmemAccess_flags flags) {
 
 MemoryPool& CurrentPool(int device) { return PoolTable::Get().Current(device); }
 
+namespace {
+
+// Work that comes before in the stream may still use the memory.
+void FillInTurn(StreamObject* stream, const Range& range) {
+  const auto fill = [base = range.base, bytes = range.size] {
+    rt::check::MarkUninitialised(reinterpret_cast<void*>(base), bytes);
+  };
+  if (stream == nullptr)
+    fill();
+  else
+    stream->queue().Submit(rt::CallWork{fill});
+}
+
+}  // namespace
+
 CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream, CUdeviceptr* made) {
   if (pool.imports() != nullptr) return CUDA_ERROR_INVALID_VALUE;
   rt::Ticket wait;
@@ -70,6 +87,7 @@ CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream, 
       pool.properties().location.type == CU_MEM_LOCATION_TYPE_DEVICE ? pool.properties().location.id : 0;
   if (rt::check::WantedKinds() != 0) CheckedMemory::Get().Made(range);
   Allocations::Get().Insert(range);
+  if ((rt::check::WantedKinds() & PTX2CPU_CHECKS_INIT) != 0 && !pool.managed()) FillInTurn(stream, range);
   *made = range.base;
   return CUDA_SUCCESS;
 }
