@@ -84,8 +84,8 @@ if command -v dpkg-parsechangelog >/dev/null; then
   zcat "$work/root/usr/share/doc/ptx2cpu/changelog.gz" >"$work/changelog"
   expect "$(dpkg-deb -f "$deb" Version)" "$(dpkg-parsechangelog -l "$work/changelog" -S Version)"
 fi
-# Where Debian's own check is installed, it finds no error.
+# Where Debian's own check is installed, it finds no error, but that the authors have no address.
 if command -v lintian >/dev/null; then
-  expect "" "$(lintian --fail-on none --tag-display-limit 0 "$deb" 2>&1 | grep '^E: ' || true)"
+  expect "" "$(lintian --fail-on none --tag-display-limit 0 --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$deb" 2>&1 | grep '^E: ' || true)"
 fi
 rm -rf "$work/root"

@@ -146,11 +146,11 @@ TEST_CASE("gdb: blocks are the program's, also where code without a debugger has
   const std::string cache = "env CUDA_CACHE_DISABLE=0 CUDA_CACHE_PATH=" + (folder / "cache") + " ";
   ReadAll(cache + kTool + " exec -- " + kPrograms + "profiled 1 2>&1");
   const std::string text = ReadAll(
-      "printf 'break profiled.cu:31 if $ptx2cpu_block() == 3 && $ptx2cpu_block(1) == 40\\nrun\\nptx2cpu\\n"
+      "printf 'break profiled.cu:31 if $ptx2cpu_block() == 3 && $ptx2cpu_block(1) == 1\\nrun\\nptx2cpu\\n"
       "kill\\nquit\\n' | " +
       cache + "timeout 200 " + kTool + " exec --threads 1 --gdb -- " + kPrograms + "profiled 1 2>&1");
   INFO(text);
-  CHECK_THAT(text, Contains("block (3,40,0) of grid (32,64,1), blocks of (16,8,1) threads"));
+  CHECK_THAT(text, Contains("block (3,1,0) of grid (32,64,1), blocks of (16,8,1) threads"));
 }
 
 TEST_CASE("gdb: a breakpoint with a condition on the block") {

@@ -14,13 +14,15 @@ string(REGEX REPLACE "\n  " "\n    " text "${text}")
 string(REGEX REPLACE "\n- " "\n  * " text "${text}")
 string(REGEX REPLACE "\n([^ \n])" "\n  * \\1" text "${text}")
 string(STRIP "${text}" text)
+file(WRITE ${documents}/changelog "  ${text}\n")
+execute_process(COMMAND fmt -t -w 79 ${documents}/changelog OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND git log -1 --format=%cD WORKING_DIRECTORY ${CPACK_PTX2CPU_SOURCE}
   OUTPUT_VARIABLE date OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT date)
   string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 endif()
 file(WRITE ${documents}/changelog
-  "ptx2cpu (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium\n\n  ${text}\n\n -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
+  "ptx2cpu (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium\n\n${text}\n -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
 file(REMOVE ${documents}/CHANGELOG.md)
 
 file(GLOB manuals ${root}/share/man/man*/*.[1-8])
