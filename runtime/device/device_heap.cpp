@@ -194,9 +194,8 @@ void* DeviceHeap::Blocks::FromClass(uint32_t size_class, uint64_t bytes) {
         std::byte* const begin = first_ + *first * kChunkBytes;
         for (uint64_t at = kChunkBytes / step; at-- > 0;) free.push_back(begin + at * step);
       } else {
-        std::deque<std::byte*>& kept = shard.kept[size_class];
-        free.assign(kept.rbegin(), kept.rend());
-        kept.clear();
+        free.assign(shard.kept[size_class].rbegin(), shard.kept[size_class].rend());
+        shard.kept[size_class].clear();
         if (free.empty()) return nullptr;
       }
     }
@@ -276,10 +275,7 @@ std::optional<uint64_t> DeviceHeap::Blocks::Free(void* pointer, bool keep) {
   const uint32_t count = chunk.count;
   const uint64_t bytes = chunk.large_bytes.exchange(0, std::memory_order_acq_rel);
   if (bytes == 0) return std::nullopt;
-  if (!keep) {
-    GiveChunks(number, count);
-    return bytes;
-  }
+  if (!keep) return GiveChunks(number, count), bytes;
   chunk.freed_bytes.store(bytes, std::memory_order_release);
   {
     std::lock_guard lock(mutex_);

@@ -239,7 +239,7 @@ bool LocalsMayLiveOnStack(const FunctionEmitter& e) {
   for (uint32_t index : e.m.layout.functions) {
     if (DefinitionOf(e.m.ir, e.m.ir.functions[index]) != nullptr) return false;
   }
-  // Checked code goes on after an access beyond them, which must not reach what else is on the stack.
+  // Checked code continues after an access beyond them, which must not reach what else is on the stack.
   const bool others = std::ranges::any_of(e.f.insts, [](const ir::Inst& inst) {
     return inst.block.valid() && (inst.op == Opcode::kCallIndirect || inst.op == Opcode::kCheckAccess);
   });
