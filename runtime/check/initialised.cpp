@@ -1,8 +1,8 @@
 // Reads of memory that nothing has written. Fresh memory holds a word: while an aligned word of global or
-// shared memory does so, and no thread is known to have written a part of it, it is fresh. Where code is known
-// to have written a part, the other bytes are fresh if they still hold theirs. Words that have other contents
-// although no code wrote them were written by what no check sees. Of local memory, which only code writes,
-// the record of what was written is all.
+// shared memory does so, and no thread is known to have written a part of it, it is fresh. Where code is
+// known to have written a part, the other bytes are fresh if they still hold theirs. Words that have other
+// contents although no code wrote them were written by what no check sees. Of local memory, which only code
+// writes, the record of what was written is all.
 #include <bit>
 #include <cstring>
 
