@@ -25,7 +25,7 @@ namespace {
 using ptx2cpu::calls::Group;
 using Lines = std::vector<std::string>;
 
-constexpr unsigned kSecondsOfGroup = 240;
+constexpr unsigned kSecondsOfGroup = 100;
 
 struct Child {
   pid_t id;
@@ -62,6 +62,7 @@ bool Finish(const Child& child, const Group& group, bool is_record) {
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (WIFSIGNALED(status)) std::printf("%s: ended by signal %d\n", group.name.c_str(), WTERMSIG(status));
+  std::fflush(stdout);  // what is done stays when a later group is too slow for who waits
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

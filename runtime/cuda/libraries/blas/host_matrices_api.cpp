@@ -17,7 +17,7 @@ cublasStatus_t cublasXtCreate(cublasXtHandle_t* handle) {
   return libraries::CreateHandle(handle, CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_NOT_INITIALIZED);
 }
 cublasStatus_t cublasXtDestroy(cublasXtHandle_t handle) {
-  return libraries::DestroyHandle(handle, CUBLAS_STATUS_NOT_INITIALIZED);
+  return libraries::DestroyHandle(handle, CUBLAS_STATUS_INVALID_VALUE);
 }
 
 // All devices are the processors of this machine.

@@ -60,6 +60,16 @@ void CallLegacy(const Call& call, const Args&... args) {
 #undef LEGACY
 #undef LEGACY_RESULT
 
+template <typename T>
+void LegacyRotg(const char* name, T* a, T* b, T* c, T* s) {
+  CallLegacy([name](auto... modern) { return Rotg<T>(name, modern...); }, a, b, c, s);
+}
+// cublas.h has the second number by value where numbers are complex.
+template <typename T>
+void LegacyRotg(const char* name, T* a, T b, Real<T>* c, T* s) {
+  CallLegacy([&, name](auto... modern) { return Rotg<T>(name, modern...); }, a, &b, c, s);
+}
+
 // In place, as in BLAS.
 template <typename T>
 void LegacyTrmm(const char* name, cublasLegacySide side, cublasLegacyFill uplo, cublasLegacyOperation op,

@@ -274,7 +274,7 @@ cublasStatus_t Cherk3mEx(const char* name, cublasHandle_t h, cublasFillMode_t up
 cublasStatus_t MultiplyGroups(const char* name, cublasHandle_t h, const GroupedProducts& p, int64_t groups,
                               const GroupShape* shapes) {
   const ProductRow* row = RowOf(p.compute, p.a_type, p.b_type, p.c_type);
-  if (row == nullptr) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (row == nullptr || p.c_type != p.a_type) return CUBLAS_STATUS_NOT_SUPPORTED;  // groups have one type
   struct Member {
     MixedProduct product;
     TypedScalar alpha, beta;

@@ -9,16 +9,19 @@ namespace ptx2cpu::nccl {
 
 namespace {
 
+// Elements of 8 bits have no average and no scaled sum.
+bool Scales(ncclDataType_t type) { return type != ncclFloat8e4m3 && type != ncclFloat8e5m2; }
+
 // The reduction of a number; false: there is none.
 bool SetReduction(Communicator& communicator, ncclRedOp_t op, Operation& operation) {
   constexpr Reduction kBuiltIn[] = {Reduction::kSum, Reduction::kProduct, Reduction::kMaximum,
                                     Reduction::kMinimum, Reduction::kAverage};
   if (op >= ncclSum && op < ncclNumOps) {
     operation.reduction = kBuiltIn[op];
-    return true;
+    return op != ncclAvg || Scales(operation.type);
   }
   const auto factor = communicator.FactorOf(op);
-  if (!factor || factor->type != operation.type) return false;
+  if (!factor || factor->type != operation.type || !Scales(operation.type)) return false;
   operation.reduction = Reduction::kScaledSum;
   operation.factor = factor->value, operation.factor_at = factor->at;
   return true;

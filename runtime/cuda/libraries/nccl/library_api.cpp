@@ -35,7 +35,7 @@ const char* ncclGetErrorString(ncclResult_t result) {
 const char* ncclGetLastError(ncclComm_t) { return LastReason(); }
 
 ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
-  if (ptr == nullptr || size == 0) return ncclInvalidArgument;
+  if (ptr == nullptr) return ncclUnhandledCudaError;
   if (libraries::Begin() != CUDA_SUCCESS) return ncclUnhandledCudaError;
   CUdeviceptr made = 0;
   if (driver::cuMemAlloc_v2(&made, size) != CUDA_SUCCESS) return ncclUnhandledCudaError;

@@ -41,8 +41,10 @@ cusparseStatus_t Get(cusparseConstSpMatDescr_t descr, cusparseFormat_t format, i
 
 cusparseStatus_t SetPointers(cusparseSpMatDescr_t descr, cusparseFormat_t format, void* offsets,
                              void* indices, void* values) {
-  if (descr == nullptr || descr->format != format || offsets == nullptr ||
-      (descr->nnz > 0 && (indices == nullptr || values == nullptr)))
+  if (descr == nullptr || descr->format != format) return CUSPARSE_STATUS_INVALID_VALUE;
+  // Coordinates may be taken away.
+  const bool has_values = indices != nullptr && values != nullptr;
+  if (format != CUSPARSE_FORMAT_COO && (offsets == nullptr || (descr->nnz > 0 && !has_values)))
     return CUSPARSE_STATUS_INVALID_VALUE;
   descr->offsets = offsets, descr->indices = indices, descr->values = values;
   return CUSPARSE_STATUS_SUCCESS;
@@ -166,7 +168,8 @@ cusparseStatus_t cusparseCreateBsr(cusparseSpMatDescr_t* descr, int64_t blockRow
                                    void* rowOffsets, void* columns, void* values,
                                    cusparseIndexType_t offsetType, cusparseIndexType_t indexType,
                                    cusparseIndexBase_t base, cudaDataType valueType, cusparseOrder_t order) {
-  if (blockHeight <= 0 || blockWidth <= 0 || (order != CUSPARSE_ORDER_ROW && order != CUSPARSE_ORDER_COL))
+  if (blockHeight <= 0 || blockHeight != blockWidth || blockNnz > blockRows * blockCols ||
+      (order != CUSPARSE_ORDER_ROW && order != CUSPARSE_ORDER_COL))
     return CUSPARSE_STATUS_INVALID_VALUE;
   return Create(descr, {CUSPARSE_FORMAT_BSR, blockRows * blockHeight, blockCols * blockWidth,
                         blockNnz * blockHeight * blockWidth, rowOffsets, columns, values, offsetType,
@@ -187,7 +190,7 @@ cusparseStatus_t cusparseCreateBlockedEll(cusparseSpMatDescr_t* descr, int64_t r
                                           int64_t blockSize, int64_t ellCols, void* columns, void* values,
                                           cusparseIndexType_t indexType, cusparseIndexBase_t base,
                                           cudaDataType valueType) {
-  if (blockSize <= 0 || ellCols < 0 || ellCols > cols || ellCols % blockSize != 0)
+  if (blockSize <= 0 || ellCols < 0 || ellCols > cols || ellCols % blockSize != 0 || cols % blockSize != 0)
     return CUSPARSE_STATUS_INVALID_VALUE;
   return Create(descr, {CUSPARSE_FORMAT_BLOCKED_ELL, rows, cols, rows * ellCols, nullptr, columns, values,
                         indexType, indexType, base, valueType, blockSize, ellCols});
@@ -226,6 +229,7 @@ cusparseStatus_t cusparseCreateSlicedEll(cusparseSpMatDescr_t* descr, int64_t ro
                                          void* columns, void* values, cusparseIndexType_t offsetType,
                                          cusparseIndexType_t indexType, cusparseIndexBase_t base,
                                          cudaDataType valueType) {
+  if (valuesSize < nnz) return CUSPARSE_STATUS_INVALID_VALUE;
   return Create(descr, {CUSPARSE_FORMAT_SLICED_ELLPACK, rows, cols, nnz, sliceOffsets, columns, values,
                         offsetType, indexType, base, valueType, sliceSize, valuesSize});
 }
@@ -263,7 +267,7 @@ cusparseStatus_t cusparseSpMatGetValues(cusparseSpMatDescr_t descr, void** value
   return cusparseConstSpMatGetValues(descr, Const(values));
 }
 cusparseStatus_t cusparseSpMatSetValues(cusparseSpMatDescr_t descr, void* values) {
-  if (descr == nullptr || values == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
   descr->values = values;
   return CUSPARSE_STATUS_SUCCESS;
 }

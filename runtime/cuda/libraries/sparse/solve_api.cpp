@@ -132,6 +132,8 @@ cusparseStatus_t cusparseSpSV_solve(cusparseHandle_t handle, cusparseOperation_t
 }
 cusparseStatus_t cusparseSpSV_updateMatrix(cusparseHandle_t handle, cusparseSpSVDescr_t descr, void* values,
                                            cusparseSpSVUpdate_t part) {
+  if (part != CUSPARSE_SPSV_UPDATE_GENERAL && part != CUSPARSE_SPSV_UPDATE_DIAGONAL)
+    return CUSPARSE_STATUS_INVALID_VALUE;
   return QueueUpdate("cusparseSpSV_updateMatrix", handle, descr, values,
                      part == CUSPARSE_SPSV_UPDATE_DIAGONAL);
 }
@@ -174,6 +176,8 @@ cusparseStatus_t cusparseSpSM_solve(cusparseHandle_t handle, cusparseOperation_t
 }
 cusparseStatus_t cusparseSpSM_updateMatrix(cusparseHandle_t handle, cusparseSpSMDescr_t descr, void* values,
                                            cusparseSpSMUpdate_t part) {
+  if (part != CUSPARSE_SPSM_UPDATE_GENERAL && part != CUSPARSE_SPSM_UPDATE_DIAGONAL)
+    return CUSPARSE_STATUS_INVALID_VALUE;
   return QueueUpdate("cusparseSpSM_updateMatrix", handle, descr, values,
                      part == CUSPARSE_SPSM_UPDATE_DIAGONAL);
 }

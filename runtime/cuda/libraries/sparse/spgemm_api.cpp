@@ -134,7 +134,9 @@ int64_t CountProducts(const cusparseSpMatDescr& a, const cusparseSpMatDescr& b) 
 }  // namespace
 
 cusparseStatus_t cusparseSpGEMM_createDescr(cusparseSpGEMMDescr_t* descr) { return Create(descr); }
-cusparseStatus_t cusparseSpGEMM_destroyDescr(cusparseSpGEMMDescr_t descr) { return DestroyDescr(descr); }
+cusparseStatus_t cusparseSpGEMM_destroyDescr(cusparseSpGEMMDescr_t descr) {
+  return descr == nullptr ? CUSPARSE_STATUS_SUCCESS : DestroyDescr(descr);
+}
 cusparseStatus_t cusparseSpGEMM_workEstimation(cusparseHandle_t handle, cusparseOperation_t opA,
                                                cusparseOperation_t opB, const void* alpha,
                                                cusparseConstSpMatDescr_t a, cusparseConstSpMatDescr_t b,

@@ -67,7 +67,7 @@ cusparseStatus_t cusparseSpVecGetValues(cusparseSpVecDescr_t descr, void** value
   return cusparseConstSpVecGetValues(descr, const_cast<const void**>(values));
 }
 cusparseStatus_t cusparseSpVecSetValues(cusparseSpVecDescr_t descr, void* values) {
-  if (descr == nullptr || values == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
   descr->values = values;
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -106,7 +106,7 @@ cusparseStatus_t cusparseDnVecGetValues(cusparseDnVecDescr_t descr, void** value
   return cusparseConstDnVecGetValues(descr, const_cast<const void**>(values));
 }
 cusparseStatus_t cusparseDnVecSetValues(cusparseDnVecDescr_t descr, void* values) {
-  if (descr == nullptr || values == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
   descr->values = values;
   return CUSPARSE_STATUS_SUCCESS;
 }
