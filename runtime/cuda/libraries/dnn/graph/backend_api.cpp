@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/libraries/dnn/descriptor_calls.h"
 #include "runtime/cuda/libraries/dnn/graph/program.h"
+#include "runtime/cuda/libraries/dnn/graph/status.h"
 #include "runtime/cuda/libraries/dnn/tensor.h"
 
 namespace ptx2cpu::cudnn {
@@ -75,7 +76,7 @@ struct Execution {
   char* workspace;
 };
 
-// Nothing: an address is missing.
+// Nothing: an address is missing, or one is given that the plan has no tensor for.
 std::shared_ptr<const Execution> Bind(const Content& plan, const Content& pack) {
   auto call = std::make_shared<Execution>();
   call->program = plan.compiled.program;
@@ -85,6 +86,11 @@ std::shared_ptr<const Execution> Bind(const Content& plan, const Content& pack) 
   const auto uids = pack.List<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto pointers = pack.List<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   if (uids.size() != pointers.size()) return nullptr;
+  const auto is_named = [&](int64_t uid) {
+    return std::ranges::any_of(tensors,
+                               [uid](const Tensor& each) { return each.uid == uid && !each.is_virtual; });
+  };
+  if (!std::ranges::all_of(uids, is_named)) return nullptr;
   call->memory.resize(tensors.size());
   call->by_value.resize(static_cast<size_t>(std::ranges::count(tensors, true, &Tensor::by_value)));
   size_t values = 0;
@@ -107,10 +113,11 @@ cudnnStatus_t Execute(CUstream stream, cudnnBackendDescriptor_t plan, cudnnBacke
   if (!AllGiven(plan, pack)) return CUDNN_STATUS_BAD_PARAM;
   const Content &what = *plan->content, &with = *pack->content;
   if (what.type() != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
-      with.type() != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR || !what.finalized || !with.finalized)
+      with.type() != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
     return CUDNN_STATUS_BAD_PARAM;
+  if (!what.finalized || !with.finalized) return NotFinalized();
   auto call = Bind(what, with);
-  if (call == nullptr) return CUDNN_STATUS_BAD_PARAM;
+  if (call == nullptr) return NullPointer();
   return FromDriver(libraries::Submit(stream, "cudnnBackendExecute", [call = std::move(call)] {
     Run(*call->program, call->memory, call->workspace);
   }));
@@ -131,7 +138,7 @@ cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
 }
 
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
-  return Destroy(descriptor);
+  return descriptor == nullptr ? NullPointer() : Destroy(descriptor);
 }
 
 cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descriptor) {
@@ -143,7 +150,7 @@ cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descriptor) {
 cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t type, int64_t count,
                                        const void* elements) {
-  if (descriptor == nullptr) return CUDNN_STATUS_BAD_PARAM;
+  if (descriptor == nullptr) return NullPointer();
   if (descriptor->content->finalized) return CUDNN_STATUS_NOT_INITIALIZED;
   return descriptor->content->Set(name, type, count, elements);
 }
@@ -157,7 +164,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor, cudn
 }
 
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
-  if (descriptor == nullptr) return CUDNN_STATUS_BAD_PARAM;
+  if (descriptor == nullptr) return NullPointer();
   Content& content = *descriptor->content;
   if (content.finalized) return CUDNN_STATUS_SUCCESS;
   if (!content.HasAllRequired()) return CUDNN_STATUS_BAD_PARAM;

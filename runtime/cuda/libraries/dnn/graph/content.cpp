@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/cuda/libraries/dnn/graph/status.h"
+
 namespace ptx2cpu::cudnn {
 
 namespace {
@@ -61,6 +63,12 @@ bool Accepts(const AttributeRow& row, cudnnBackendAttributeType_t type) {
          (row.name == CUDNN_ATTR_OPERATION_RNG_SEED && type == CUDNN_TYPE_BACKEND_DESCRIPTOR);
 }
 
+// Another descriptor's is wrong; what no descriptor here has may be of a later version.
+cudnnStatus_t NoSuchAttribute(cudnnBackendAttributeName_t name) {
+  const bool known = std::ranges::find(kAttributes, name, &AttributeRow::name) != std::end(kAttributes);
+  return known ? CUDNN_STATUS_BAD_PARAM : CUDNN_STATUS_NOT_SUPPORTED;
+}
+
 }  // namespace
 
 const char* NameOf(cudnnBackendDescriptorType_t type) {
@@ -80,9 +88,10 @@ Content::Held& Content::Place(cudnnBackendAttributeName_t name) {
 cudnnStatus_t Content::Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
                            const void* elements) {
   const AttributeRow* row = RowOf(type_, name);
-  if (row == nullptr || row->use == Use::kComputed) return CUDNN_STATUS_NOT_SUPPORTED;
-  if (!Accepts(*row, type) || count < 0 || count > row->most || (count > 0 && elements == nullptr))
-    return CUDNN_STATUS_BAD_PARAM;
+  if (row == nullptr) return NoSuchAttribute(name);
+  if (row->use == Use::kComputed) return CUDNN_STATUS_NOT_SUPPORTED;
+  if (!Accepts(*row, type)) return WrongType();
+  if (count <= 0 || count > row->most || elements == nullptr) return CUDNN_STATUS_BAD_PARAM;
   Held held{name};
   if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
     for (int64_t n = 0; n < count; ++n) {
@@ -103,8 +112,9 @@ cudnnStatus_t Content::Set(cudnnBackendAttributeName_t name, cudnnBackendAttribu
 cudnnStatus_t Content::Get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t wanted,
                            int64_t* count, void* elements) const {
   const AttributeRow* row = RowOf(type_, name);
-  if (row == nullptr) return CUDNN_STATUS_NOT_SUPPORTED;
-  if (!Accepts(*row, type) || wanted < 0) return CUDNN_STATUS_BAD_PARAM;
+  if (row == nullptr) return NoSuchAttribute(name);
+  if (!Accepts(*row, type)) return WrongType();
+  if (wanted < 0) return CUDNN_STATUS_BAD_PARAM;
   const Held* held = Find(name);
   if (held == nullptr && row->use == Use::kRequired) return CUDNN_STATUS_BAD_PARAM;
   const size_t bytes = BytesOf(row->type);
