@@ -26,7 +26,7 @@ TEST_CASE("cublas: functions without a handle need cublasInit, and keep their st
   CHECK(Error() == CUBLAS_STATUS_NOT_INITIALIZED);
   CHECK(Error() == CUBLAS_STATUS_SUCCESS);
   CHECK(Without<int>("Shutdown") == CUBLAS_STATUS_NOT_INITIALIZED);
-  CHECK(Error() == CUBLAS_STATUS_NOT_INITIALIZED);
+  CHECK(Error() == CUBLAS_STATUS_SUCCESS);  // what returns a status keeps none
   const Begun begun;
   CHECK(Without<float>("Snrm2", 2, x.data(), 1) == 5.0f);
   CHECK(Error() == CUBLAS_STATUS_SUCCESS);
@@ -39,7 +39,7 @@ TEST_CASE("cublas: functions without a handle need cublasInit, and keep their st
   CHECK(memory != nullptr);
   CHECK(Without<int>("Free", memory) == 0);
   CHECK(Without<int>("Free", nullptr) == 0);
-  CHECK(Error() == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(Error() == CUBLAS_STATUS_SUCCESS);
   Without<void>("Sgemm", 'X', 'N', 1, 1, 1, 1.0f, x.data(), 1, x.data(), 1, 0.0f, x.data(), 1);
   CHECK(Error() == CUBLAS_STATUS_INVALID_VALUE);
   CHECK(x == std::vector<float>{3, -4});

@@ -49,6 +49,10 @@ inline constexpr TypeCase kTypes[] = {
     {ncclInt64, 8, true},   {ncclUint64, 8, false},  {ncclFloat16, 2, true},    {ncclFloat32, 4, true},
     {ncclFloat64, 8, true}, {ncclBfloat16, 2, true}, {ncclFloat8e4m3, 1, true}, {ncclFloat8e5m2, 1, true},
 };
+// Elements of 8 bits have no average and no scaled sum (ncclNumOps: the first that is made).
+inline bool Takes(const TypeCase& type, int op) {
+  return (type.type != ncclFloat8e4m3 && type.type != ncclFloat8e5m2) || (op != ncclAvg && op != ncclNumOps);
+}
 inline bool IsInteger(ncclDataType_t type) { return type <= ncclUint64; }
 
 template <typename T>
@@ -136,6 +140,7 @@ struct Rank {
         send.insert(send.end(), element.begin(), element.end());
       }
       for (int op = ncclSum; op <= ncclNumOps; ++op) {
+        if (!Takes(type, op)) continue;
         auto reduction = static_cast<ncclRedOp_t>(op);
         auto factor = Element(type.type, kFactor);
         if (op == ncclNumOps)

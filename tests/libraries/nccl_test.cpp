@@ -50,6 +50,7 @@ TEST_CASE("nccl: every reduction of every type") {
     const auto all = OnThreads(ranks, [](Rank& rank) { rank.ReduceTypes(); });
     for (const TypeCase& type : kTypes) {
       for (int op = ncclSum; op <= ncclNumOps; ++op) {
+        if (!Takes(type, op)) continue;
         std::vector<std::byte> expected;
         for (size_t i = 0; i < kSmallCount; ++i) {
           double value = Defined(type, op, ranks, i);

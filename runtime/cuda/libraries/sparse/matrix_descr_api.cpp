@@ -168,7 +168,7 @@ cusparseStatus_t cusparseCreateBsr(cusparseSpMatDescr_t* descr, int64_t blockRow
                                    void* rowOffsets, void* columns, void* values,
                                    cusparseIndexType_t offsetType, cusparseIndexType_t indexType,
                                    cusparseIndexBase_t base, cudaDataType valueType, cusparseOrder_t order) {
-  if (blockHeight <= 0 || blockHeight != blockWidth || blockNnz > blockRows * blockCols ||
+  if (blockHeight <= 0 || blockWidth <= 0 || blockNnz > blockRows * blockCols ||
       (order != CUSPARSE_ORDER_ROW && order != CUSPARSE_ORDER_COL))
     return CUSPARSE_STATUS_INVALID_VALUE;
   return Create(descr, {CUSPARSE_FORMAT_BSR, blockRows * blockHeight, blockCols * blockWidth,
