@@ -244,8 +244,8 @@ TEST_CASE("cudnn graph: normalisation by layers and batches, and its gradient", 
     auto add = [&](DnnGraph& graph, const Extents& own, const std::vector<double>& numbers = {}) {
       return graph.Add(CUDNN_DATA_FLOAT, own, numbers);
     };
-    const int64_t y = add(forward, extents), mean = add(forward, c.statistics),
-                  inverse = add(forward, c.statistics);
+    const int64_t y = add(forward, extents), inverse = add(forward, c.statistics),
+                  mean = centered ? add(forward, c.statistics) : 0;  // a plan refuses tensors that it has not
     DnnGraph::Names names{
         {CUDNN_ATTR_OPERATION_NORM_FWD_XDESC, add(forward, extents, xs)},
         {CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC, add(forward, c.scale, scales)},

@@ -205,10 +205,11 @@ cublasStatus_t Nrm2Ex(const char* name, cublasHandle_t h, int64_t n, const void*
 }
 
 cublasStatus_t AsumEx(const char* name, cublasHandle_t h, int64_t n, const void* x, cudaDataType x_type,
-                      int64_t incx, void* result, cudaDataType result_type, cudaDataType) {
+                      int64_t incx, void* result, cudaDataType result_type, cudaDataType execution) {
   if (const cublasStatus_t wrong = Check(h, result != nullptr)) return wrong;
-  // Of real elements only; sums of 16-bit ones are single ones.
-  if (RealOf(x_type) != x_type || !Executes(x_type, result_type)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  // Sums of 16-bit elements are single ones; complex elements are summed in their own type only.
+  if (RealOf(x_type) != x_type && execution != x_type) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!Executes(RealOf(x_type), result_type)) return CUBLAS_STATUS_NOT_SUPPORTED;
   return WithType(x_type, [&](auto tag) {
     using E = typename decltype(tag)::Type;
     return WithResult(h, name, [=] {
