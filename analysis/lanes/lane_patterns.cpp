@@ -158,7 +158,8 @@ class PatternFinder {
   }
 
   // x & number | y, where y has zeros in the bits of the number: their sum. That y has them is certain of
-  // what is the same in all lanes, supposed where lanes' distances leave the bits as they are.
+  // what is the same in all lanes. Of lanes at a distance it is supposed, and tested at run time: a sum may
+  // carry into the bits.
   MaybePattern OfApart(const ir::Inst& inst, int depth) {
     for (size_t n = 0; n < 2; ++n) {
       const ValueId bits = inst.operands[n], other = inst.operands[1 - n];

@@ -112,15 +112,17 @@ class CheckInserter {
 
   // A kernel with no access of its own has a step too, by which its code counts as checked.
   bool OnlyFrees(const ir::Function& f) const {
-    bool frees = false;
+    bool calls = false;  // free, or what may call it
     for (const ir::Inst& inst : f.insts) {
       if (!inst.block.valid()) continue;
-      frees |= inst.op == Opcode::kCall && module_.functions[inst.attrs.index].name == "free";
+      calls |= inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect;
       if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) {
         if (inst.attrs.space != ir::Space::kParam) return false;
       }
     }
-    return frees && (kinds_ & PTX2CPU_CHECKS_MEMORY) != 0;
+    const bool frees =
+        std::ranges::any_of(module_.functions, [](const ir::Function& g) { return g.name == "free"; });
+    return calls && frees && (kinds_ & PTX2CPU_CHECKS_MEMORY) != 0;
   }
 
   void Before(const ir::Inst& inst) {
@@ -128,7 +130,8 @@ class CheckInserter {
     if (!Synchronises()) return;
     if (inst.op == Opcode::kFence) Sync(PTX2CPU_SYNC_FENCE, {}, {});
     if (inst.op == Opcode::kClusterArrive) Sync(PTX2CPU_SYNC_CLUSTER_ARRIVE, {}, {});
-    if (ir::IsBlockBarrier(inst.op)) BlockStep(inst, PTX2CPU_SYNC_BLOCK_ARRIVE);
+    const uint32_t passes = inst.op == Opcode::kBarrierArrive ? PTX2CPU_SYNC_PASSES : 0;
+    if (ir::IsBlockBarrier(inst.op)) BlockStep(inst, PTX2CPU_SYNC_BLOCK_ARRIVE | passes);
     if (ir::IsCollective(inst.op)) WarpStep(inst, PTX2CPU_SYNC_WARP_ARRIVE);
   }
   void After(const ir::Inst& inst) {

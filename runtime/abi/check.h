@@ -73,6 +73,8 @@ enum ptx2cpu_access_space {
  * runs the block's threads in turn up to each barrier then calls once, for the first thread. Of an operation
  * of the whole warp: such code calls only where lanes leave it, when all have arrived. */
 #define PTX2CPU_SYNC_TOGETHER 1024u
+/* Of a barrier with a count: the thread does not wait (bar.arrive). */
+#define PTX2CPU_SYNC_PASSES 2048u
 #define PTX2CPU_SYNC_STEP(step) ((step) & 255u)
 enum ptx2cpu_sync_step {
   PTX2CPU_SYNC_BLOCK_ARRIVE = 0, /* barrier, threads expected (0: all of the block) */

@@ -1,5 +1,5 @@
-/* Of kernels that run with x86's flush to zero (lowering/llvm/kernel/flush_to_zero.h): their function sets it,
- * unless its caller has, who does so once for many blocks. In C. */
+/* Kernels that run with x86's flush to zero (lowering/llvm/kernel/flush_to_zero.h). A kernel's function sets
+ * the mode unless it is set: launches set it once for many blocks. This header is C. */
 #ifndef PTX2CPU_FLUSHING_H
 #define PTX2CPU_FLUSHING_H
 

@@ -277,10 +277,11 @@ void BlockCheck::LeaveWarp(const Steps& steps) {
 
 void BlockCheck::CheckSync(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint32_t step,
                            uint32_t a, uint32_t b) {
-  const uint32_t kind = step & ~PTX2CPU_SYNC_ALIGNED;
+  const uint32_t kind = PTX2CPU_SYNC_STEP(step);
   if (kind == PTX2CPU_SYNC_BLOCK_ARRIVE && b == 0)
     Arrive(block, thread, ptx_line, (step & PTX2CPU_SYNC_ALIGNED) != 0);
-  if (kind == PTX2CPU_SYNC_BLOCK_ARRIVE && b != 0) counted_.Arrive(thread, ptx_line, a, b);
+  if (kind == PTX2CPU_SYNC_BLOCK_ARRIVE && b != 0)
+    counted_.Arrive(thread, ptx_line, a, b, (step & PTX2CPU_SYNC_PASSES) == 0);
   if (kind == PTX2CPU_SYNC_BLOCK_LEAVE) barriers_[thread].waits = false;
   if (kind != PTX2CPU_SYNC_WARP_ARRIVE || (a >> thread % kLanes & 1) != 0) return;
   char text[64];
@@ -299,6 +300,17 @@ void BlockCheck::Free(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_
                 : held                          ? "is inside a block of device malloc, not its beginning"
                                                 : "is no block of device malloc");
   Report(block, thread, ptx_line, Error::kBadFree, text);
+}
+
+void BlockCheck::Result(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes) {
+  if (!Wants(PTX2CPU_CHECKS_INIT)) return;
+  constexpr uint32_t kForm = PTX2CPU_ACCESS_WRITES | PTX2CPU_SPACE_REAL << PTX2CPU_ACCESS_SPACE_SHIFT;
+  const AccessSite site{.block = block,
+                        .thread = thread,
+                        .address = reinterpret_cast<uint64_t>(to),
+                        .form = kForm,
+                        .bytes = bytes};
+  initialised_.Write(site, TargetOf(*launch_, site));
 }
 
 // Threads that have come to fewer barriers of the whole block than others.

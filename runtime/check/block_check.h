@@ -86,6 +86,7 @@ class BlockCheck {
   void Access(const ptx2cpu_block& block, const Accesses& accesses);
   void Sync(const ptx2cpu_block& block, const Steps& steps);
   void Free(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer);
+  void Result(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes);
 
  private:
   bool Wants(uint32_t kinds) const { return (kinds_ & kinds) != 0; }

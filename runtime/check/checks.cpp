@@ -123,4 +123,8 @@ void OnFree(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint
   if (BlockCheck* check = CheckOf(block)) check->Free(block, thread, ptx_line, pointer);
 }
 
+void OnResult(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes) {
+  if (BlockCheck* check = CheckOf(block)) check->Result(block, thread, to, bytes);
+}
+
 }  // namespace ptx2cpu::rt::check

@@ -62,5 +62,7 @@ struct Steps {
 void OnSync(const ptx2cpu_block& block, const Steps& steps);
 // A thread is about to free memory of device malloc; what is none ends the launch afterwards.
 void OnFree(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer);
+// The runtime has written a result of a call for the thread.
+void OnResult(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes);
 
 }  // namespace ptx2cpu::rt::check

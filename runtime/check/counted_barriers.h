@@ -12,9 +12,11 @@ namespace ptx2cpu::rt::check {
 class CountedBarriers {
  public:
   void Begin() { barriers_.clear(); }
-  void Arrive(uint32_t thread, uint32_t ptx_line, uint32_t barrier, uint32_t count);
+  // `waits`: bar.sync, not bar.arrive.
+  void Arrive(uint32_t thread, uint32_t ptx_line, uint32_t barrier, uint32_t count, bool waits);
 
-  // One that was waited at when the block ended: it was opened because all others had ended.
+  // One whose last use some threads waited for, and fewer came than it counts: it opened because all others
+  // had ended. Where no thread waited, a ring of buffers has ended with one arrival more.
   struct Short {
     uint32_t barrier = 0, count = 0, arrived = 0;  // threads, in whole warps
     uint32_t thread = 0, ptx_line = 0;             // of the last that came
@@ -23,7 +25,9 @@ class CountedBarriers {
 
  private:
   struct Arrivals {
-    std::vector<uint32_t> times;  // by thread
+    std::vector<uint32_t> of_threads, of_warps;  // times
+    uint32_t warps = 0;                          // in the use that has not ended; 0: none has begun
+    bool waits = false;                          // in this use, or in the last one
     uint32_t thread = 0, ptx_line = 0;
   };
   std::map<std::pair<uint32_t, uint32_t>, Arrivals> barriers_;  // by number and count

@@ -52,4 +52,6 @@ uint32_t WantedKinds() {
   return kinds;
 }
 
+bool KeepsFreedBlocks() { return (WantedKinds() & (PTX2CPU_CHECKS_MEMORY | PTX2CPU_CHECKS_RACE)) != 0; }
+
 }  // namespace ptx2cpu::rt::check

@@ -11,5 +11,8 @@ namespace ptx2cpu::rt::check {
 std::optional<uint32_t> ParseKinds(std::string_view list);
 // Of the environment, read once. A list that cannot be read is reported once and counts as empty.
 uint32_t WantedKinds();
+// Whether blocks of device malloc are not given out again soon after they are freed: use after free is found
+// then, and another block's use of the same memory, which the heap orders, counts as no race.
+bool KeepsFreedBlocks();
 
 }  // namespace ptx2cpu::rt::check

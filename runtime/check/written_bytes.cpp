@@ -1,9 +1,11 @@
 #include "runtime/check/written_bytes.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include "runtime/abi/check.h"
+#include "runtime/check/memory.h"
 #include "runtime/check/wanted.h"
 
 namespace ptx2cpu::rt::check {
@@ -106,15 +108,28 @@ uint32_t WrittenMemory::Of(uintptr_t from, uint32_t bytes) {
                 [&](uint64_t word) { return (*bits)[word].load(std::memory_order_relaxed); });
 }
 
-// What a copy of device memory brings may be fresh itself: then its words decide, as if nothing were known.
+namespace {
+
+bool IsFresh(uintptr_t word) {
+  uint32_t value = 0;
+  std::memcpy(&value, reinterpret_cast<const void*>(word), sizeof value);
+  return value == kUninitialised && WrittenMemory::Get().Of(word, sizeof value) == 0;
+}
+
+}  // namespace
+
+// What a copy of device memory brings may be fresh itself: of whole words that are, nothing is known then.
 void NoteHostWrite(const void* to, const void* from, size_t bytes) {
   if ((WantedKinds() & PTX2CPU_CHECKS_INIT) == 0) return;
   WrittenMemory& memory = WrittenMemory::Get();
   const auto address = reinterpret_cast<uintptr_t>(to);
-  if (from != nullptr && memory.IsFollowed(reinterpret_cast<uintptr_t>(from)))
-    memory.Clear(address, bytes);
-  else
-    memory.Write(address, bytes);
+  const auto source = reinterpret_cast<uintptr_t>(from);
+  const bool is_copy = from != nullptr && memory.IsFollowed(source) && address % 4 == source % 4;
+  memory.Write(address, bytes);
+  if (!is_copy) return;
+  for (size_t at = -address % 4; at + 4 <= bytes; at += 4) {
+    if (IsFresh(source + at)) memory.Clear(address + at, 4);
+  }
 }
 
 }  // namespace ptx2cpu::rt::check

@@ -103,6 +103,13 @@ void DeviceHeap::Blocks::GiveChunks(uint64_t first, uint64_t count) {
   spare_[first] = count;
 }
 
+// Freed blocks that are kept must not be what a program runs out of memory by.
+std::optional<uint64_t> DeviceHeap::Blocks::TakeKeptChunks(uint64_t count, uint64_t step) {
+  if (const auto first = TakeChunks(count, step)) return first;
+  GiveKept(0);
+  return TakeChunks(count, step);
+}
+
 void* DeviceHeap::Blocks::FromClass(uint32_t size_class, uint64_t bytes) {
   const uint32_t number = ThreadNumber() % kShards;
   const uint64_t step = BytesOfClass(size_class);
@@ -112,7 +119,7 @@ void* DeviceHeap::Blocks::FromClass(uint32_t size_class, uint64_t bytes) {
     std::lock_guard lock(shard.lock);
     std::vector<std::byte*>& free = shard.free[size_class];
     if (free.empty()) {
-      if (const auto first = TakeChunks(1, 1)) {
+      if (const auto first = TakeKeptChunks(1, 1)) {
         Chunk& chunk = chunks_[*first];
         chunk.shard = number;
         chunk.freed_bytes.store(0, std::memory_order_relaxed);
@@ -140,11 +147,7 @@ void* DeviceHeap::Blocks::FromClass(uint32_t size_class, uint64_t bytes) {
 void* DeviceHeap::Blocks::FromChunks(uint64_t bytes, uint64_t align) {
   const uint64_t count = RoundUp(bytes, kChunkBytes) / kChunkBytes;
   const uint64_t step = std::max<uint64_t>(1, align / kChunkBytes);
-  auto first = TakeChunks(count, step);
-  if (!first) {
-    GiveKept(0);
-    first = TakeChunks(count, step);
-  }
+  const auto first = TakeKeptChunks(count, step);
   if (!first) return nullptr;
   for (uint64_t n = 0; n < count; ++n) chunks_[*first + n].freed_bytes.store(0, std::memory_order_relaxed);
   chunks_[*first].count = static_cast<uint32_t>(count);

@@ -55,6 +55,7 @@ class DeviceHeap::Blocks {
   void* FromChunks(uint64_t bytes, uint64_t align);
   // `count` chunks in a row, the first at a multiple of `step`.
   std::optional<uint64_t> TakeChunks(uint64_t count, uint64_t step);
+  std::optional<uint64_t> TakeKeptChunks(uint64_t count, uint64_t step);
   void GiveChunks(uint64_t first, uint64_t count);
   // Large blocks that were freed and are kept, down to so many.
   void GiveKept(size_t most);

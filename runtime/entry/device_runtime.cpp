@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/check/checks.h"
 #include "runtime/device/condition.h"
 #include "runtime/launch/launch_job.h"
 #include "runtime/launch/launch_state.h"
@@ -70,6 +71,7 @@ struct Call {
   uint64_t Give(size_t i, T value) const {
     if (words[i] == 0) return Failed(kInvalidValue);
     std::memcpy(Pointer<T>(i), &value, sizeof value);
+    check::OnResult(*block, thread, Pointer<T>(i), sizeof value);
     return kSuccess;
   }
 };
@@ -248,14 +250,14 @@ uint64_t OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(const Call& call) {
 // -- memory --
 
 uint64_t Malloc(const Call& call) {
-  DeviceServices& services = *call.block->launch->services;
-  void* memory = services.heap.Allocate(call.words[1], 256, services.limits.heap_bytes);
+  void* memory = ptx2cpu_aligned_malloc(call.block, call.words[1], 256);
   if (memory == nullptr && call.words[1] != 0) return call.Failed(kMemoryAllocation);
   return call.Give<void*>(0, memory);
 }
 uint64_t Free(const Call& call) {
-  return call.block->launch->services->heap.Free(call.Pointer<void>(0)) ? kSuccess
-                                                                        : call.Failed(kInvalidValue);
+  const bool keep = check::KeepsFreedBlocks();
+  return call.block->launch->services->heap.Free(call.Pointer<void>(0), keep) ? kSuccess
+                                                                              : call.Failed(kInvalidValue);
 }
 
 uint64_t AddRows(const Call& call, ChildOperation operation, uint64_t stream) {

@@ -117,11 +117,7 @@ uint8_t* ptx2cpu_aligned_malloc(ptx2cpu_block* block, uint64_t bytes, uint64_t a
   return memory;
 }
 void ptx2cpu_free(ptx2cpu_block* block, uint8_t* pointer) {
-  // For races too: what blocks of the grid do with memory that one has after the other is ordered by the
-  // heap.
-  constexpr uint32_t kKeeping = PTX2CPU_CHECKS_MEMORY | PTX2CPU_CHECKS_RACE;
-  const bool keep = (ptx2cpu::rt::check::WantedKinds() & kKeeping) != 0;
-  if (block->launch->services->heap.Free(pointer, keep)) return;
+  if (block->launch->services->heap.Free(pointer, ptx2cpu::rt::check::KeepsFreedBlocks())) return;
   ptx2cpu::rt::FaultRecord record;
   record.kind = PTX2CPU_FAULT_BAD_ADDRESS;
   std::snprintf(record.text, sizeof record.text,

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/abi/flushing.h"
 #include "runtime/abi/joined_blocks.h"
 #include "runtime/abi/swapped_axes.h"
 
@@ -54,7 +55,8 @@ bool MayReplace(const ptx2cpu_kernel& kernel, const ptx2cpu_kernel& later, const
   // Code that can join blocks runs them one by one too, for a launch that began so.
   ptx2cpu_kernel first = kernel;
   first.flags |= later.flags & (PTX2CPU_KERNEL_JOINS_BLOCKS | PTX2CPU_KERNEL_JOINS_LONG_ROWS);
-  first.flags ^= (first.flags ^ later.flags) & PTX2CPU_KERNEL_SWAPS_AXES;
+  // Each launcher follows these of the code that it runs.
+  first.flags ^= (first.flags ^ later.flags) & (PTX2CPU_KERNEL_SWAPS_AXES | PTX2CPU_KERNEL_FLUSHES);
   return true
 #define KERNEL_FIELD(kind, name, meaning) &&same::kind(first.name, later.name)
 #include "runtime/abi/kernel_fields.def"

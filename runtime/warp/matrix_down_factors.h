@@ -206,7 +206,8 @@ struct DownB {
     }
   }
   // Sums of products and accumulators exceed 31 bits only where there are 16 products, and the significands
-  // of 13 or more factors of a column are 1.75 or above: below, they are less than 31 * 2^26 and 2^26 units.
+  // of 13 or more factors of a column are 1.75 or above. With 12 or fewer, the products are less than
+  // 31 * 2^26 units in all, and the accumulator is less than 2^26.
   PTX2CPU_INLINE static bool HasLargeColumn(const uint32_t* fragment) {
     constexpr int kMany = 13;
     const __m512i large = _mm512_set1_epi16(format == Format::kF16 ? 0x300 : 0x60);

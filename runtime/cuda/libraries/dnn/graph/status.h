@@ -1,4 +1,4 @@
-// Version 9 tells wrong arguments apart; version 8 has one number for them.
+// Version 9 has a status for each kind of wrong argument; version 8 has one for all.
 #pragma once
 
 #include "runtime/cuda/abi/cudnn_types.h"
