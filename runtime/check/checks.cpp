@@ -124,6 +124,7 @@ void OnFree(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint
 }
 
 void OnResult(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes) {
+  if ((WantedKinds() & PTX2CPU_CHECKS_INIT) == 0) return;  // unchecked programs look up nothing
   if (BlockCheck* check = CheckOf(block)) check->Result(block, thread, to, bytes);
 }
 
