@@ -31,7 +31,8 @@ struct MemorySource {
 void SetMemorySource(MemorySource source);
 
 // Fresh memory is filled with this word, which a load recognises: reads of memory that nothing has written.
-// A value that equals it by chance is reported wrongly, one in 2^32. No byte of it is one of a text.
+// A word that equals it by chance is reported wrongly: one in 2^32, and of a byte beside written ones, one in
+// 256. No byte of it is an ASCII character.
 inline constexpr uint32_t kUninitialised = 0xb1eb9ad5;
 void FillUninitialised(void* memory, size_t bytes);
 // Of memory that a program has just received, where the check `init` is wanted: fills it and follows what is

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 
 #include "tools/record/calls/compare.h"
@@ -193,6 +194,8 @@ void Machine::MakeHermitian(const Words& words) {
 
 void Machine::SetValues(const Words& words) {
   const Array& array = Named(words.at(1));
+  if (!array.on_host || (words.size() - 2) * sizeof(int64_t) > array.Bytes())
+    throw std::runtime_error("values are for an array of the host that has room for them");
   for (size_t i = 2; i < words.size(); ++i) {
     const int64_t value = Integer(words[i]);
     std::memcpy(array.address + (i - 2) * sizeof value, &value, sizeof value);
@@ -216,9 +219,11 @@ CallArguments Machine::Arguments(const Words& words) {
   for (size_t i = 2; i < words.size(); ++i) {
     const std::string number = words[i].size() > 2 && words[i][1] == ':' ? words[i].substr(2) : "";
     if (number.empty()) {
+      if (integer_count == std::size(arguments.words)) throw std::runtime_error("too many words");
       arguments.words[integer_count++] = Integer(words[i]);
       continue;
     }
+    if (double_count == std::size(arguments.doubles)) throw std::runtime_error("too many numbers");
     double& to = arguments.doubles[double_count++];
     size_t end = 0;
     to = std::stod(number, &end);
