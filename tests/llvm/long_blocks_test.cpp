@@ -2,7 +2,10 @@
 // reads through a copy, and compares of one value that are too many for CodeGenPrepare.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <deque>
+#include <numeric>
 #include <random>
+#include <string_view>
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
@@ -103,13 +106,62 @@ uint32_t ExpectedOfCompares(uint32_t t, uint32_t u, uint32_t v) {
   return v;
 }
 
+// A loop that passes on more registers than a piece of a block holds instructions, each to the next.
+std::string PassedOn() {
+  std::string text = kHead + R"(
+.visible .entry k(.param .u64 pout, .param .u64 psum, .param .u32 pu)
+{
+  .reg .pred %p; .reg .b32 %t, %u, %v, %w<901>; .reg .b64 %a, %q;
+  ld.param.u64 %a, [pout];
+  ld.param.u32 %u, [pu];
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %q, %t, 4;
+  add.s64 %a, %a, %q;
+  ld.global.u32 %v, [%a];
+  and.b32 %u, %u, 15;
+)";
+  for (uint32_t i = 0; i < kSteps; ++i)
+    text += "  add.u32 %w" + std::to_string(i) + ", %v, " + std::to_string(i) + ";\n";
+  text += "$L:\n  mad.lo.u32 %w900, %w0, 3, %t;\n";
+  for (uint32_t i = 0; i < kSteps; ++i)
+    text += "  mov.b32 %w" + std::to_string(i) + ", %w" + std::to_string(i + 1) + ";\n";
+  text +=
+      "  sub.u32 %u, %u, 1;\n  setp.ne.u32 %p, %u, 0;\n  setp.lt.and.u32 %p, %u, 16, %p;\n  @%p bra $L;\n";
+  for (uint32_t i = 0; i < kSteps; ++i) text += "  mad.lo.u32 %v, %v, 5, %w" + std::to_string(i) + ";\n";
+  return text + "  st.global.u32 [%a], %v;\n  ret;\n}\n";
+}
+
+uint32_t ExpectedOfPassedOn(uint32_t t, uint32_t u, uint32_t v) {
+  std::deque<uint32_t> passed(kSteps);
+  std::iota(passed.begin(), passed.end(), v);
+  u &= 15;
+  do {
+    passed.push_back(passed.front() * 3 + t);
+    passed.pop_front();
+  } while (--u != 0 && u < 16);
+  for (const uint32_t word : passed) v = v * 5 + word;
+  return v;
+}
+
+struct Form {
+  std::string_view name;
+  std::string (*text)();
+  Results (*expected)(uint32_t t, uint32_t u, uint32_t v);
+};
+constexpr Form kForms[] = {
+    {"straight", StraightLine, ExpectedOfStraightLine},
+    {"compares", Compares,
+     [](uint32_t t, uint32_t u, uint32_t v) { return Results{ExpectedOfCompares(t, u, v), 0}; }},
+    {"passed on", PassedOn,
+     [](uint32_t t, uint32_t u, uint32_t v) { return Results{ExpectedOfPassedOn(t, u, v), 0}; }},
+};
+
 }  // namespace
 
 TEST_CASE("long blocks compute what they would in one piece", "[long_blocks][long]") {
-  const bool is_straight = GENERATE(true, false);
+  const Form& form = GENERATE(from_range(std::begin(kForms), std::end(kForms)));
   const uint32_t width = GENERATE(0u, 1u, 16u);
-  auto kernel =
-      JitKernel::Create(BuildKernel(is_straight ? StraightLine() : Compares(), "k"), {.lane_width = width});
+  auto kernel = JitKernel::Create(BuildKernel(form.text(), "k"), {.lane_width = width});
   if (!kernel) FAIL(kernel.error().Render());
   std::mt19937 random(7);
   for (const uint32_t u : {0u, 1u, 5u, 444u, 899u, 0x80000001u, ~0u}) {
@@ -130,11 +182,10 @@ TEST_CASE("long blocks compute what they would in one piece", "[long_blocks][lon
       Results actual{};
       std::memcpy(&actual.word, &call.arguments[0].data[4 * t], 4);
       std::memcpy(&actual.sum, &call.arguments[1].data[8 * t], 8);
-      const Results expected = is_straight ? ExpectedOfStraightLine(t, u, words[t])
-                                           : Results{ExpectedOfCompares(t, u, words[t]), 0};
+      const Results expected = form.expected(t, u, words[t]);
       wrong += actual.word != expected.word || actual.sum != expected.sum;
     }
-    INFO((is_straight ? "straight" : "compares") << " with " << u << ", width " << width);
+    INFO(form.name << " with " << u << ", width " << width);
     CHECK(wrong == 0);
   }
 }

@@ -107,7 +107,11 @@ class SplitLongBlocks final : public llvm::FunctionPass {
     size_t number = 0;
     llvm::Instruction* end = nullptr;
     for (llvm::Instruction& inst : block) {
-      if (llvm::isa<llvm::AllocaInst>(inst)) number = 0, end = nullptr;  // those of the entry stay there
+      // Those of the entry stay there, and what a block is passed at its start.
+      if (llvm::isa<llvm::AllocaInst, llvm::PHINode>(inst)) {
+        number = 0, end = nullptr;
+        continue;
+      }
       number += Instructions(inst);
       if (number >= kMaxBlock && end == nullptr) end = &inst;
       if (number >= kMaxBlock && llvm::isa<llvm::StoreInst, llvm::MemIntrinsic>(inst))
