@@ -1,5 +1,4 @@
-#ifndef PTX2CPU_ANALYSIS_MEMORY_LANE_MEETINGS_H_
-#define PTX2CPU_ANALYSIS_MEMORY_LANE_MEETINGS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -27,5 +26,3 @@ std::vector<LaneMeeting> FindLaneMeetings(std::vector<LaneBytes> all, size_t max
                                           const std::function<bool(uint32_t, uint32_t)>& may_matter);
 
 }  // namespace ptx2cpu::analysis
-
-#endif  // PTX2CPU_ANALYSIS_MEMORY_LANE_MEETINGS_H_

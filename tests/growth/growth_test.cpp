@@ -21,11 +21,11 @@ constexpr double kMaxRatio = 9;
 constexpr double kFloor = 12;  // milliseconds: shorter times are noise
 constexpr int kTries = 3;
 
-double LeastTime(const GrowthShape& shape, uint32_t n, int tries) {
+double LeastTime(const GrowthShape& shape, uint32_t n, int tries, bool code = false) {
   double least = 0;
   const std::string text = shape.text(n);
   for (int i = 0; i < tries; ++i) {
-    const auto cost = MeasureCompile(text, {.code = false});
+    const auto cost = MeasureCompile(text, {.code = code});
     INFO(shape.name << " with " << n);
     REQUIRE(cost);
     least = i == 0 ? cost->Total() : std::min(least, cost->Total());
@@ -72,6 +72,15 @@ TEST_CASE("a nest of loops is compiled up to LLVM in proportion to its depth") {
     INFO(shape.name << ", from " << each.depth << " to " << 8 * each.depth << ": " << factor);
     CHECK(factor <= kMaxFactor);
   }
+}
+
+// Code generation included: a sum of all that a loop loads was 17 times, and its next doubling 5 times more.
+TEST_CASE("long sums become code in proportion to their length") {
+  const GrowthShape& shape = *std::ranges::find(GrowthShapes(), "scattered_loads", &GrowthShape::name);
+  double ratio = 0;
+  for (int tries = 1; tries <= kTries && (tries == 1 || ratio > kMaxRatio); ++tries)
+    ratio = LeastTime(shape, 2000, tries, true) / LeastTime(shape, 500, tries, true);
+  CHECK(ratio <= kMaxRatio);
 }
 
 // What a pass does is a small part of what all do, however long the text. Those that looked at all accesses,

@@ -42,6 +42,7 @@ struct Options {
 struct Run {
   std::optional<CompileCost> cost;
   std::string failure;
+  bool is_slow = false;  // it was ended at the limit
   double megabytes = 0;  // most that was resident
 };
 
@@ -106,8 +107,8 @@ Run Measure(const std::string& text, const Options& options) {
   Read(report, run);
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    run.failure = signal == SIGXCPU || signal == SIGKILL ? fmt::format("over {} s", options.limit)
-                                                         : fmt::format("signal {}", signal);
+    run.is_slow = signal == SIGXCPU || signal == SIGKILL;
+    run.failure = run.is_slow ? fmt::format("over {} s", options.limit) : fmt::format("signal {}", signal);
   }
   return run;
 }
@@ -195,8 +196,9 @@ void WriteTexts(const Options& options) {
   }
 }
 
-void MeasureAll(const Options& options) {
-  bool is_first = true;
+// False: one did not end, or failed, for another reason than time.
+bool MeasureAll(const Options& options) {
+  bool is_first = true, is_well = true;
   for (const GrowthShape& shape : GrowthShapes()) {
     if (!Wanted(options, shape.name)) continue;
     const uint32_t first = options.first != 0 ? options.first : shape.first;
@@ -204,11 +206,13 @@ void MeasureAll(const Options& options) {
     for (size_t n = 0; n < options.sizes; ++n) {
       runs.push_back(Measure(shape.text(first << n), options));
       if (options.json) PrintJson(shape, first << n, runs.back(), std::exchange(is_first, false));
+      is_well &= runs.back().cost || runs.back().is_slow;
       if (!runs.back().cost) break;
     }
     if (!options.json) PrintTable(shape, first, options.sizes, runs);
   }
   if (options.json) fmt::print("\n]\n");
+  return is_well;
 }
 
 std::optional<uint32_t> Number(std::string_view text) {
@@ -298,8 +302,6 @@ int main(int count, char** arguments) {
     }
     return 0;
   }
-  if (options.write_to.empty())
-    ptx2cpu::bench::MeasureAll(options);
-  else
-    ptx2cpu::bench::WriteTexts(options);
+  if (options.write_to.empty()) return ptx2cpu::bench::MeasureAll(options) ? 0 : 1;
+  ptx2cpu::bench::WriteTexts(options);
 }

@@ -25,6 +25,7 @@
 #include "lowering/llvm/optimize/known_masks.h"
 #include "lowering/llvm/optimize/long_blocks.h"
 #include "lowering/llvm/optimize/long_functions.h"
+#include "lowering/llvm/optimize/long_sums.h"
 #include "lowering/llvm/optimize/mask_words.h"
 #include "lowering/llvm/optimize/matrix_rows.h"
 #include "lowering/llvm/optimize/narrow_extrema.h"
@@ -179,6 +180,7 @@ bool AddCodeGeneration(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManag
   }
   passes.add(config);
   passes.add(machine_module);
+  if (machine.getOptLevel() != llvm::CodeGenOptLevel::None) passes.add(CreateCutLongSums());
   if (config->addISelPasses()) return false;
   config->addMachinePasses();
   config->setInitialized();
