@@ -14,6 +14,7 @@ namespace {
 using Opcode = llvm::Instruction::BinaryOps;
 constexpr unsigned kMaxDepth = 16;
 constexpr size_t kMinParts = 3;
+constexpr size_t kMaxBits = 64;  // operations may share operands, which are counted once for each
 
 bool IsMask(const llvm::Value& value) {
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value.getType());
@@ -66,7 +67,7 @@ class Group {
       bits_.push_back(bit);
       return true;
     }
-    if (depth >= kMaxDepth || !Combines(lanes, op_)) return false;
+    if (depth >= kMaxDepth || bits_.size() >= kMaxBits || !Combines(lanes, op_)) return false;
     const size_t before = bits_.size();
     for (llvm::Value* operand : llvm::cast<llvm::BinaryOperator>(lanes)->operands()) {
       if (AddBits(operand, depth + 1)) continue;
