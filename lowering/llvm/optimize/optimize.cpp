@@ -243,14 +243,21 @@ int GenerationLevel(int level, llvm::Module& module) {
 
 namespace {
 
-// Blocks of a function in which branches are followed from one to the next, which takes time with their
-// square where arms are within each other.
-constexpr size_t kMaxThreadedBlocks = 1500;
+// Passes of LLVM's whose time grows with the square of a function's blocks, and from how many on they are
+// left out: jump threading follows branches from one to the next where arms are within each other; value
+// numbering numbers all blocks anew after each edge that it splits.
+struct BoundedPass {
+  llvm::StringLiteral name;
+  size_t max_blocks;
+};
+constexpr BoundedPass kBounded[] = {{"JumpThreadingPass", 1500}, {"GVNPass", 4000}};
 
-void LeaveOutJumpThreadingOfLongFunctions(llvm::PassInstrumentationCallbacks& callbacks) {
+void LeaveOutSlowPassesOfLongFunctions(llvm::PassInstrumentationCallbacks& callbacks) {
   callbacks.registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any unit) {
     const auto* function = llvm::any_cast<const llvm::Function*>(&unit);
-    return pass != "JumpThreadingPass" || function == nullptr || (*function)->size() <= kMaxThreadedBlocks;
+    return function == nullptr || std::ranges::none_of(kBounded, [&](const BoundedPass& bounded) {
+             return pass == bounded.name && (*function)->size() > bounded.max_blocks;
+           });
   });
 }
 
@@ -284,7 +291,7 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimisa
       }))
     return;
   llvm::PassInstrumentationCallbacks callbacks;
-  LeaveOutJumpThreadingOfLongFunctions(callbacks);
+  LeaveOutSlowPassesOfLongFunctions(callbacks);
   if (changed != nullptr) NoteChanges(callbacks, *changed);
   if (stop != nullptr) {
     callbacks.registerShouldRunOptionalPassCallback(
