@@ -7,7 +7,6 @@
 
 #include "analysis/graph/dominators.h"
 #include "analysis/graph/loops.h"
-#include "analysis/memory/lane_meetings.h"
 #include "analysis/regions/spin_loops.h"
 #include "analysis/values/definitions.h"
 #include "analysis/values/lane_forms.h"
@@ -49,7 +48,6 @@ struct LaneAccess {
   size_t at = 0;  // in the block
   bool writes = false, reads = false;
   int64_t bytes = 0;
-  bool IsAtomic() const { return writes && reads; }
 };
 
 class Finder {
@@ -193,9 +191,18 @@ class Finder {
     bool is_row;
   };
 
-  // Pairs of which a write's bytes are those of the other, in another lane.
+  struct Bytes {
+    int64_t from, to;
+    uint32_t access, lane;
+  };
+  struct Meeting {
+    uint32_t a, b;     // accesses
+    int32_t distance;  // from the lane of one to that of the other
+    friend auto operator<=>(const Meeting&, const Meeting&) = default;
+  };
+  // Overlaps of a write's bytes with those of others.
   void Sweep(const std::vector<uint32_t>& members) {
-    std::vector<LaneBytes> all;
+    std::vector<Bytes> all;
     for (const uint32_t n : members) {
       const LaneForm& form = FormOf(n);
       for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
@@ -203,15 +210,35 @@ class Finder {
           all.push_back({form.lane[lane], form.lane[lane] + accesses_[n].bytes, n, lane});
       }
     }
-    const auto may_matter = [&](uint32_t first, uint32_t second) {
-      const LaneAccess &one = accesses_[first], &two = accesses_[second];
-      return (one.writes || two.writes) && !(one.IsAtomic() && two.IsAtomic());
-    };
-    for (const LaneMeeting& met : FindLaneMeetings(std::move(all), kMaxPairs, may_matter)) {
-      const bool is_row = met.distance && *met.distance % kNarrowRow == 0;
-      candidates_.push_back({met.first, met.second, is_row});
-      candidates_.push_back({met.second, met.first, is_row});
+    std::ranges::sort(all, {}, [](const Bytes& b) { return std::tuple(b.from, b.access, b.lane); });
+    std::vector<Meeting> meetings;
+    size_t steps = 0;
+    for (size_t i = 0; i < all.size(); ++i) {
+      for (size_t k = i + 1; k < all.size() && all[k].from < all[i].to; ++k) {
+        if (++steps > kMaxPairs * all.size()) return;
+        const Bytes &a = all[i].access < all[k].access ? all[i] : all[k],
+                    &b = all[i].access < all[k].access ? all[k] : all[i];
+        if (a.lane == b.lane || a.access == b.access) continue;
+        if (!accesses_[a.access].writes && !accesses_[b.access].writes) continue;
+        meetings.push_back({a.access, b.access, static_cast<int32_t>(b.lane - a.lane)});
+      }
+      if (meetings.size() < kMaxPairs * kWarpSize) continue;
+      SortUnique(meetings);
+      if (meetings.size() >= kMaxPairs * kWarpSize) break;
     }
+    SortUnique(meetings);
+    for (size_t i = 0, end = 0; i < meetings.size(); i = end) {
+      const auto& [a, b, distance] = meetings[i];
+      while (end < meetings.size() && meetings[end].a == a && meetings[end].b == b) ++end;
+      const bool is_row = end == i + 1 && distance % kNarrowRow == 0;
+      candidates_.push_back({a, b, is_row});
+      candidates_.push_back({b, a, is_row});
+    }
+  }
+  template <typename T>
+  static void SortUnique(std::vector<T>& all) {
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
   }
   const LaneForm& FormOf(uint32_t access) const {
     return forms_->Of(f_.at_inst(accesses_[access].inst).operands[0]);
@@ -222,6 +249,7 @@ class Finder {
   bool Matters(uint32_t first, uint32_t second, bool is_row) const {
     const LaneAccess &a = accesses_[first], &b = accesses_[second];
     const ir::Inst &one = f_.at_inst(a.inst), &two = f_.at_inst(b.inst);
+    if (a.writes && a.reads && b.writes && b.reads) return false;  // atomic
     const bool at_one_place = FormOf(first).IsSame() && FormOf(second).IsSame();
     if (at_one_place && (!IsCertain(a) || !IsCertain(b))) return false;  // one lane alone, most likely
     if (!b.reads && !a.reads) {
