@@ -7,6 +7,8 @@
 
 #include "analysis/graph/dominators.h"
 #include "analysis/graph/loops.h"
+#include "analysis/memory/lane_guards.h"
+#include "analysis/memory/lane_overlaps.h"
 #include "analysis/regions/spin_loops.h"
 #include "analysis/values/definitions.h"
 #include "analysis/values/lane_forms.h"
@@ -72,6 +74,9 @@ class Finder {
       const LaneForms forms(f_, uniformity, shape_, warp, Wanted());
       forms_ = &forms;
       FindActive();
+      guards_.clear();
+      for (const LaneAccess& access : accesses_)
+        guards_.push_back(FindLaneGuards(f_, cfg_, dominators_, forms, access.block));
       Group();
       others =
           std::ranges::any_of(accesses_, [&](const LaneAccess& a) { return active_[a.block.index] == 0; });
@@ -191,42 +196,23 @@ class Finder {
     bool is_row;
   };
 
-  struct Bytes {
-    int64_t from, to;
-    uint32_t access, lane;
-  };
-  struct Meeting {
-    uint32_t a, b;     // accesses
-    int32_t distance;  // from the lane of one to that of the other
-    friend auto operator<=>(const Meeting&, const Meeting&) = default;
-  };
   // Overlaps of a write's bytes with those of others.
   void Sweep(const std::vector<uint32_t>& members) {
-    std::vector<Bytes> all;
+    std::vector<LaneBytes> all;
     for (const uint32_t n : members) {
-      const LaneForm& form = FormOf(n);
+      const uint32_t lanes = active_[accesses_[n].block.index] & LanesBehind(guards_[n]);
       for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
-        if ((active_[accesses_[n].block.index] >> lane & 1) != 0)
-          all.push_back({form.lane[lane], form.lane[lane] + accesses_[n].bytes, n, lane});
+        const int64_t from = FormOf(n).lane[lane];
+        if ((lanes >> lane & 1) != 0)
+          all.push_back({from, from + accesses_[n].bytes, n, lane, accesses_[n].writes});
       }
     }
-    std::ranges::sort(all, {}, [](const Bytes& b) { return std::tuple(b.from, b.access, b.lane); });
-    std::vector<Meeting> meetings;
-    size_t steps = 0;
-    for (size_t i = 0; i < all.size(); ++i) {
-      for (size_t k = i + 1; k < all.size() && all[k].from < all[i].to; ++k) {
-        if (++steps > kMaxPairs * all.size()) return;
-        const Bytes &a = all[i].access < all[k].access ? all[i] : all[k],
-                    &b = all[i].access < all[k].access ? all[k] : all[i];
-        if (a.lane == b.lane || a.access == b.access) continue;
-        if (!accesses_[a.access].writes && !accesses_[b.access].writes) continue;
-        meetings.push_back({a.access, b.access, static_cast<int32_t>(b.lane - a.lane)});
-      }
-      if (meetings.size() < kMaxPairs * kWarpSize) continue;
-      SortUnique(meetings);
-      if (meetings.size() >= kMaxPairs * kWarpSize) break;
-    }
-    SortUnique(meetings);
+    const auto never = [&](const LaneBytes& a, const LaneBytes& b) {
+      return ExcludeEachOther(guards_[a.access], a.lane, guards_[b.access], b.lane, [&](BlockId branch) {
+        return ComesTo(a.access, branch) || ComesTo(b.access, branch);
+      });
+    };
+    const std::vector<LaneMeeting> meetings = FindMeetings(std::move(all), kMaxPairs, never);
     for (size_t i = 0, end = 0; i < meetings.size(); i = end) {
       const auto& [a, b, distance] = meetings[i];
       while (end < meetings.size() && meetings[end].a == a && meetings[end].b == b) ++end;
@@ -234,11 +220,6 @@ class Finder {
       candidates_.push_back({a, b, is_row});
       candidates_.push_back({b, a, is_row});
     }
-  }
-  template <typename T>
-  static void SortUnique(std::vector<T>& all) {
-    std::ranges::sort(all);
-    all.erase(std::unique(all.begin(), all.end()), all.end());
   }
   const LaneForm& FormOf(uint32_t access) const {
     return forms_->Of(f_.at_inst(accesses_[access].inst).operands[0]);
@@ -318,15 +299,25 @@ class Finder {
   // Whether control comes from one to the other without passing a barrier, one that others need included, new
   // values of the base, or the block `without`.
   bool Reaches(const LaneAccess& a, const LaneAccess& b, const Polynomial& base, uint32_t without) {
-    const auto open = [&](BlockId block, size_t from, size_t to) {
-      const auto none = [&](const std::vector<size_t>& positions, size_t end) {
-        const auto at = std::ranges::lower_bound(positions, from);
-        return at == positions.end() || *at >= end;
-      };
-      return none(separators_[block.index], to) && none(places_[block.index], to + 1);
-    };
-    if (a.block == b.block && a.at < b.at && open(a.block, a.at + 1, b.at)) return true;
-    if (!open(a.block, a.at + 1, f_.at_block(a.block).insts.size())) return false;
+    if (a.block == b.block && a.at < b.at && IsOpen(a.block, a.at + 1, b.at)) return true;
+    return Walk(a, [&](BlockId to) {
+      if (to.index == without || forms_->IsMadeIn(base, to)) return Way::kEnds;
+      return to == b.block && IsOpen(b.block, 0, b.at) ? Way::kArrives : Way::kContinues;
+    });
+  }
+  // Whether it comes to the branch without passing a barrier.
+  bool ComesTo(uint32_t access, BlockId branch) {
+    const auto [known, is_new] = comes_to_.try_emplace({access, branch.index});
+    const auto enter = [&](BlockId to) { return to == branch ? Way::kArrives : Way::kContinues; };
+    if (is_new && IsOpen(branch, 0, f_.at_block(branch).insts.size()))
+      known->second = Walk(accesses_[access], enter);
+    return known->second;
+  }
+
+  enum class Way : uint8_t { kEnds, kContinues, kArrives };
+  template <typename Enter>
+  bool Walk(const LaneAccess& a, const Enter& enter) {
+    if (!IsOpen(a.block, a.at + 1, f_.at_block(a.block).insts.size())) return false;
     std::vector<uint32_t> work = {a.block.index};
     std::vector<bool> seen(f_.blocks.size());
     while (!work.empty()) {
@@ -334,14 +325,21 @@ class Finder {
       work.pop_back();
       ++steps_;
       for (const uint32_t to : cfg_.successors[from]) {
-        if (to == cfg_.exit || to == without || seen[to]) continue;
+        if (to == cfg_.exit || seen[to]) continue;
         seen[to] = true;
-        if (forms_->IsMadeIn(base, {to})) continue;
-        if (to == b.block.index && open(b.block, 0, b.at)) return true;
-        if (open({to}, 0, f_.at_block({to}).insts.size())) work.push_back(to);
+        const Way way = enter(BlockId{to});
+        if (way == Way::kArrives) return true;
+        if (way == Way::kContinues && IsOpen({to}, 0, f_.at_block({to}).insts.size())) work.push_back(to);
       }
     }
     return false;
+  }
+  bool IsOpen(BlockId block, size_t from, size_t to) const {
+    const auto none = [&](const std::vector<size_t>& positions, size_t end) {
+      const auto at = std::ranges::lower_bound(positions, from);
+      return at == positions.end() || *at >= end;
+    };
+    return none(separators_[block.index], to) && none(places_[block.index], to + 1);
   }
 
   // Lanes wait for each other there, or come from there one by one, and must not be held together.
@@ -383,8 +381,10 @@ class Finder {
   const LaneForms* forms_ = nullptr;  // of the warp that is looked at
   std::vector<uint32_t> active_;      // by block: lanes
   std::vector<bool> certain_;
-  std::vector<bool> waits_;  // empty: not looked for
-  uint64_t steps_ = 0;       // blocks that ways between accesses have led to
+  std::vector<std::vector<LaneGuard>> guards_;              // by access
+  std::map<std::pair<uint32_t, uint32_t>, bool> comes_to_;  // from an access, to a branch
+  std::vector<bool> waits_;                                 // empty: not looked for
+  uint64_t steps_ = 0;                                      // blocks that ways between accesses have led to
   std::vector<Candidate> candidates_;
   std::vector<LockStepPair> found_;
   std::vector<std::vector<size_t>> separators_;  // by block: positions of barriers

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "analysis/values/lane_numbers.h"
 #include "analysis/values/polynomial.h"
 
 namespace ptx2cpu::analysis {
@@ -14,18 +15,6 @@ using ir::ValueId;
 namespace {
 
 constexpr size_t kMaxTerms = 10;
-
-bool IsWord(Type type) { return type == Type::kI32 || type == Type::kI64; }
-
-// The number as an unsigned one of the type, and as a signed one.
-uint64_t Low(int64_t number, Type type) {
-  const int bits = ir::Bits(type);
-  return bits >= 64 ? static_cast<uint64_t>(number) : static_cast<uint64_t>(number) & ((1ull << bits) - 1);
-}
-int64_t Signed(int64_t number, Type type) {
-  const int unused = 64 - std::min(ir::Bits(type), 64);
-  return static_cast<int64_t>(static_cast<uint64_t>(number) << unused) >> unused;
-}
 
 int64_t Times(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
@@ -91,10 +80,13 @@ LaneForms::LaneForms(const ir::Function& f, const UniformityResult& uniformity, 
   } else if (shape_.x != 0 && warp_ * kWarpSize >= shape_.x) {
     members_ = 0;
   }
+  const std::vector<ir::BlockId> order = ir::ReversePostOrder(f);
+  FindEdges(order);
   FindNeeded(wanted);
-  for (const ir::BlockId block : ir::ReversePostOrder(f)) {
-    for (const ValueId param : f.at_block(block).params) {
-      if (needed_[param.index]) forms_[param.index] = Opaque(param);
+  for (const ir::BlockId block : order) {
+    const std::vector<ValueId>& params = f.at_block(block).params;
+    for (size_t n = 0; n < params.size(); ++n) {
+      if (needed_[params[n].index]) forms_[params[n].index] = Parameter(block, n);
     }
     for (const ir::InstId id : f.at_block(block).insts) {
       const ir::Inst& inst = f.at_inst(id);
@@ -111,9 +103,19 @@ void LaneForms::FindNeeded(const std::vector<ValueId>& wanted) {
   };
   for (const ValueId value : wanted) need(value);
   while (!work.empty()) {
-    const ir::InstId def = f_.at_value(work.back()).def;
+    const ValueId value = work.back();
+    const ir::InstId def = f_.at_value(value).def;
     work.pop_back();
-    if (!def.valid() || ir::IsFloat(f_.at_inst(def).type)) continue;
+    if (!def.valid()) {
+      const ir::BlockId block = f_.at_value(value).block;
+      const std::vector<ValueId>& params = f_.at_block(block).params;
+      const auto number = std::ranges::find(params, value) - params.begin();
+      for (const Entry& entry : entries_[block.index]) {
+        if (!entry.is_back) need(entry.edge->args[static_cast<size_t>(number)]);
+      }
+      continue;
+    }
+    if (ir::IsFloat(f_.at_inst(def).type)) continue;
     const ir::Effect effect = ir::Info(f_.at_inst(def).op).effect;
     if (effect != ir::Effect::kPure && effect != ir::Effect::kReads) continue;
     for (const ValueId operand : f_.at_inst(def).operands) need(operand);
@@ -334,33 +336,11 @@ LanePredicate LaneForms::Decide(const ir::Inst& inst) const {
   } else if (!of_predicates || inst.operands.empty()) {
     return result;
   } else if (inst.op == Opcode::kNot) {
-    result = {predicate(0).no, predicate(0).yes, predicate(0).same};
+    result = predicate(0).Not();
   } else if (inst.op == Opcode::kAnd) {
-    result = {predicate(0).yes & predicate(1).yes, predicate(0).no | predicate(1).no,
-              predicate(0).same && predicate(1).same};
+    result = And(predicate(0), predicate(1));
   } else if (inst.op == Opcode::kOr) {
-    result = {predicate(0).yes | predicate(1).yes, predicate(0).no & predicate(1).no,
-              predicate(0).same && predicate(1).same};
-  }
-  return result;
-}
-
-LanePredicate LaneForms::Compare(const ir::Inst& inst) const {
-  const LaneForm &a = Of(inst.operands[0]), &b = Of(inst.operands[1]);
-  LanePredicate result;
-  result.same = (a.IsSame() && b.IsSame()) || uniformity_.UniformAt(inst.results[0], ir::Level::kWarp);
-  if (!a.known || !b.known || a.base != b.base || !IsWord(inst.from)) return result;
-  result = {0, 0, result.same};
-  const ir::CompareInfo& info = ir::Info(inst.attrs.compare);
-  for (uint32_t n = 0; n < kWarpSize; ++n) {
-    const int64_t s = Signed(a.lane[n], inst.from), t = Signed(b.lane[n], inst.from);
-    const uint64_t x = Low(a.lane[n], inst.from), y = Low(b.lane[n], inst.from);
-    const bool less = info.of == ir::CompareInfo::kUnsigned ? x < y : s < t;
-    const uint8_t outcome = x == y ? ir::CompareInfo::kEqual
-                            : less ? ir::CompareInfo::kLess
-                                   : ir::CompareInfo::kGreater;
-    const bool holds = (info.holds & outcome) != 0;
-    (holds ? result.yes : result.no) |= 1u << n;
+    result = And(predicate(0).Not(), predicate(1).Not()).Not();
   }
   return result;
 }

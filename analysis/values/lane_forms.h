@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "analysis/values/address_form.h"
 #include "runtime/abi/limits.h"
@@ -26,11 +27,31 @@ struct LaneForm {
   }
 };
 
+// Between which numbers, by lane, what all lanes have in common must be: `x < k && y == k` limits k to
+// x + 1 .. y. Lanes between whose limits no number is are never in that state, and never together where none
+// is between those of both.
+struct LaneLimits {
+  Polynomial common;
+  std::array<int64_t, kWarpSize> low{}, high{};
+};
+using AllLimits = std::vector<LaneLimits>;  // each of another polynomial
+AllLimits Together(const AllLimits& a, const AllLimits& b);
+struct LaneForm;
+// Of a + A, b + B where a comparison holds.
+AllLimits LimitsWhere(const LaneForm& a, const LaneForm& b, ir::Compare compare, ir::Type type);
+// Lanes that may be in the state.
+uint32_t LanesWithin(const AllLimits& limits);
+bool AreApart(const AllLimits& limits, uint32_t lane, uint32_t other);
+
 // Of a predicate: the lanes in which it may be true, and those in which it may be false.
 struct LanePredicate {
   uint32_t yes = ~0u, no = ~0u;
   bool same = false;  // it is the same in all lanes, whichever it is
+  AllLimits when_true{}, when_false{};
 
+  // Of both, or of one.
+  friend LanePredicate And(const LanePredicate& a, const LanePredicate& b);
+  LanePredicate Not() const { return {no, yes, same, when_false, when_true}; }
   bool IsKnown() const { return (yes & no) == 0; }
 };
 
@@ -54,6 +75,8 @@ class LaneForms {
   using Key = std::vector<int64_t>;
   void FindNeeded(const std::vector<ir::ValueId>& wanted);
   void Visit(const ir::Inst& inst);
+  void FindEdges(const std::vector<ir::BlockId>& order);
+  LaneForm Parameter(ir::BlockId block, size_t number);
   LaneForm Special(const ir::Inst& inst) const;
   LaneForm Opaque(ir::ValueId value);
   LaneForm Structural(const ir::Inst& inst, uint32_t result);
@@ -63,6 +86,8 @@ class LaneForms {
   LaneForm Chosen(const ir::Inst& inst) const;
   LanePredicate Decide(const ir::Inst& inst) const;
   LanePredicate Compare(const ir::Inst& inst) const;
+  LanePredicate CompareBits(const ir::Inst& inst, const ir::Inst& bits) const;
+  static LanePredicate CompareForms(const LaneForm& a, const LaneForm& b, ir::Compare compare, ir::Type type);
   LaneForm Single(Key key, const Polynomial* made_of, ir::BlockId block);
 
   const ir::Function& f_;
@@ -73,6 +98,11 @@ class LaneForms {
   std::vector<bool> needed_;
   std::vector<LaneForm> forms_;
   std::vector<LanePredicate> predicates_;
+  struct Entry {
+    const ir::Edge* edge;
+    bool is_back;
+  };
+  std::vector<std::vector<Entry>> entries_;  // by block
   std::map<Key, uint32_t> numbers_;
   std::vector<std::vector<uint32_t>> made_in_;  // by atom: the blocks whose values it has
 };

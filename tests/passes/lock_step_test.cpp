@@ -189,6 +189,36 @@ TEST_CASE("lanes that are seen to meet in shared memory wait for each other, oth
        "  store i32 shared %at, %zero\n  %a = add i64 %at, %c16\n" + guarded +
            "  store i32 shared %a, %zero\n" + end,
        0},
+      {"one lane, whichever it is: `x == n && y == n` of rows of eight",
+       "  %c7 = const i32 7\n  %three = const i32 3\n  %x = and i32 %t, %c7\n  %y = shr_u i32 %t, %three\n"
+       "  %ex = icmp i32 eq %x, %n\n  %ey = icmp i32 eq %y, %n\n  %one = and i1 %ex, %ey\n"
+       "  cond_br %one, ^arm, ^end\n^arm:\n  %xw = zext i64 from i32 %x\n  %xo = shl i64 %xw, %two\n"
+       "  %a = add i64 %tile, %xo\n  %v = load i32 shared %a\n  store i32 shared %a, %t\n" +
+           end,
+       0},
+      {"the same by lanes that are not of a row",
+       "  %c7 = const i32 7\n  %three = const i32 3\n  %x = and i32 %t, %c7\n  %y = shr_u i32 %t, %three\n"
+       "  %ex = icmp i32 ne %x, %n\n  %ey = icmp i32 ne %y, %n\n  %others = or i1 %ex, %ey\n"
+       "  cond_br %others, ^end, ^arm\n^arm:\n  %xw = zext i64 from i32 %x\n  %xo = shl i64 %xw, %two\n"
+       "  %a = add i64 %tile, %xo\n  %v = load i32 shared %a\n  store i32 shared %a, %t\n" +
+           end,
+       0},
+      {"a column: four lanes of one x",
+       "  %c7 = const i32 7\n  %x = and i32 %t, %c7\n  %ex = icmp i32 eq %x, %n\n"
+       "  cond_br %ex, ^arm, ^end\n^arm:\n  %xw = zext i64 from i32 %x\n  %xo = shl i64 %xw, %two\n"
+       "  %a = add i64 %tile, %xo\n  %v = load i32 shared %a\n  store i32 shared %a, %t\n" +
+           end,
+       1},
+      {"a column below the diagonal, which is not in it: `x == n && y > n`",
+       "  %c7 = const i32 7\n  %three = const i32 3\n  %x = and i32 %t, %c7\n  %y = shr_u i32 %t, %three\n"
+       "  %ex = icmp i32 eq %x, %n\n  %ey = icmp i32 sgt %y, %n\n  %below = and i1 %ex, %ey\n"
+       "  cond_br %below, ^arm, ^end\n^arm:\n  %row = shl i32 %y, %three\n  %e = add i32 %row, %x\n"
+       "  %d0 = shl i32 %x, %three\n  %d = add i32 %d0, %x\n  %ew = zext i64 from i32 %e\n"
+       "  %eo = shl i64 %ew, %two\n  %a = add i64 %tile, %eo\n  %dw = zext i64 from i32 %d\n"
+       "  %do = shl i64 %dw, %two\n  %diagonal = add i64 %tile, %do\n"
+       "  %v = load i32 shared %diagonal\n  store i32 shared %a, %v\n" +
+           end,
+       0},
       {"turns of lanes that wait for each other",
        "  br ^wait\n^wait:\n  %x = load i32 shared volatile %tile\n  %mine = icmp eq i32 %x, %t\n"
        "  cond_br %mine, ^go, ^wait\n^go:\n  %y = load i32 shared %second\n  %z = add i32 %y, %t\n"

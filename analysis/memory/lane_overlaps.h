@@ -1,0 +1,27 @@
+// Lanes whose accesses have bytes in common.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace ptx2cpu::analysis {
+
+struct LaneBytes {
+  int64_t from, to;       // from a base that all have in common
+  uint32_t access, lane;  // numbers
+  bool writes;
+};
+struct LaneMeeting {
+  uint32_t a, b;     // accesses, a below b
+  int32_t distance;  // from the lane of one to that of the other
+  friend auto operator<=>(const LaneMeeting&, const LaneMeeting&) = default;
+};
+
+// Of different accesses in different lanes, one of which writes; those that `never` names are left out. In
+// order, each once; where there are more than a multiple of `most`, none or some.
+std::vector<LaneMeeting> FindMeetings(
+    std::vector<LaneBytes> all, size_t most,
+    const std::function<bool(const LaneBytes& a, const LaneBytes& b)>& never);
+
+}  // namespace ptx2cpu::analysis
