@@ -16,6 +16,7 @@
 
 #include "ir/internal_error.h"
 #include "lowering/forms.h"
+#include "lowering/llvm/optimize/gather_turns.h"
 #include "lowering/llvm/optimize/halves_of_masks.h"
 #include "lowering/llvm/optimize/hoist_gathers.h"
 #include "lowering/llvm/optimize/idle_trips.h"
@@ -82,8 +83,8 @@ constexpr std::string_view kFull =
     ")),"
     "function<eager-inv>("
     "  "
-    "loop-simplify,lcssa,hoist-gathers,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<"
-    "O3>,"
+    "loop-simplify,lcssa,hoist-gathers,gather-turns,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,"
+    "  loop-unroll<O3>,"
     "  sroa<modify-cfg>,narrow-known-masks,load-rows-by-distance,instcombine<no-verify-fixpoint>,simplifycfg,"
     "  join-stores,join-trees,early-cse<memssa>,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs,"
     "  order-stores"
@@ -132,6 +133,7 @@ constexpr OwnPass kOwnPasses[] = {
     {"keep-long-loops", KeepLongLoops::name, Add<KeepLongLoops>},
     {"keep-steps", KeepSteps::name, Add<KeepSteps>},
     {"hoist-gathers", HoistGathers::name, Add<HoistGathers>},
+    {"gather-turns", GatherTurns::name, Add<GatherTurns>},
     {"jam-rows", JamRows::name, Add<JamRows>},
     {"extract-parts", ExtractVectorParts::name, Add<ExtractVectorParts>},
     {"join-halves", JoinVectorHalves::name, Add<JoinVectorHalves>},
