@@ -13,9 +13,9 @@ using namespace ptx2cpu::llvm_test;
 namespace {
 
 std::string CodeOf(const std::string& ptx, lowering::Jit::Stage stage,
-                   const std::string& target = "x86-64-v4") {
-  auto jit =
-      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target)});
+                   const std::string& target = "x86-64-v4", const std::string& omit = "") {
+  auto jit = lowering::Jit::Create(
+      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target), .omit = omit});
   REQUIRE(jit);
   auto text = (*jit)->Explain(BuildKernel(ptx, "k"), "k", stage);
   REQUIRE(text);
@@ -260,5 +260,22 @@ TEST_CASE("trips over rows of a block walk through memory once", "[streams][long
         CHECK(Run(ptx, {.target = *lowering::ResolveTarget(target)}, sizes, {}) == plain);
       }
     }
+  }
+}
+
+// Intel's processors of some years hold gathers back until such stores have arrived.
+TEST_CASE("stores of a kernel that gathers go through the caches", "[streams]") {
+  std::string looked_up = Scaled("");
+  const std::string index = "  shr.u32 %a3, %i, 6;\n";
+  looked_up.replace(looked_up.find(index), index.size(),
+                    "  mul.wide.u32 %at, %i, 4;\n  add.s64 %at, %in, %at;\n  ld.global.u32 %a3, [%at];\n"
+                    "  and.b32 %a3, %a3, 1023;\n");
+  const auto stage = lowering::Jit::Stage::kOptimized;
+  for (const std::string target : {"x86-64-v3", "x86-64-v4"}) {
+    INFO(target);
+    CHECK(Has(CodeOf(looked_up, stage, target), "llvm.masked.gather"));
+    CHECK_FALSE(Has(CodeOf(looked_up, stage, target), "!nontemporal"));
+    CHECK(Has(CodeOf(looked_up, stage, target, "cache-stores-beside-gathers"), "!nontemporal"));
+    CHECK(Has(CodeOf(Scaled(""), stage, target), "!nontemporal"));
   }
 }

@@ -34,6 +34,7 @@
 #include "lowering/llvm/optimize/rare_blocks.h"
 #include "lowering/llvm/optimize/register_pressure.h"
 #include "lowering/llvm/optimize/regroup_masks.h"
+#include "lowering/llvm/optimize/streams_beside_gathers.h"
 #include "lowering/llvm/optimize/unrolling.h"
 #include "lowering/llvm/optimize/unused_lanes.h"
 #include "lowering/llvm/optimize/vector_halves.h"
@@ -123,7 +124,8 @@ void Add(llvm::FunctionPassManager& passes) {
   passes.addPass(Pass());
 }
 
-constexpr std::string_view kMaskWords = "keep-masks-as-words";  // last, where the machine wants it
+// Last, where the machine wants them.
+constexpr std::string_view kMaskWords = "keep-masks-as-words", kPlainStores = "cache-stores-beside-gathers";
 
 constexpr OwnPass kOwnPasses[] = {
     {"divide-huge-blocks", DivideHugeBlocks::name, Add<DivideHugeBlocks>},
@@ -269,6 +271,7 @@ std::vector<std::string_view> OwnPasses() {
   std::vector<std::string_view> names;
   for (const OwnPass& own : kOwnPasses) names.push_back(own.name);
   names.push_back(kMaskWords);
+  names.push_back(kPlainStores);
   return names;
 }
 
@@ -336,7 +339,11 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimisa
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepMasksAsWords(lanes)));
     if (changed != nullptr) changed->emplace(kMaskWords);
   }
+  bool has_plain_stores = false;
+  if (level > 1 && GathersWaitForStreams(machine) && !IsOmitted(omit, kPlainStores))
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(CacheStoresBesideGathers(&has_plain_stores)));
   passes.run(module, modules);
+  if (has_plain_stores && changed != nullptr) changed->emplace(kPlainStores);
 }
 
 Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
