@@ -9,7 +9,7 @@ namespace ptx2cpu::analysis {
 
 struct LaneBytes {
   int64_t from, to;       // from a base that all have in common
-  uint32_t access, lane;  // numbers
+  uint32_t access, lane;  // numbers, that of an access below 2^28
   bool writes;
 };
 struct LaneMeeting {

@@ -18,7 +18,6 @@ namespace ptx2cpu::analysis {
 namespace {
 
 using ir::BlockId;
-using ir::InstId;
 using ir::Opcode;
 
 constexpr size_t kMaxPairs = 1000;  // of one kernel; beyond, the others are not looked for
@@ -45,11 +44,12 @@ bool Separates(const ir::Function& f, const ir::Inst& inst) {
 }
 
 struct LaneAccess {
-  InstId inst;
+  ir::InstId inst;
   BlockId block;
   size_t at = 0;  // in the block
   bool writes = false, reads = false;
   int64_t bytes = 0;
+  bool IsAtomic() const { return writes && reads; }
 };
 
 class Finder {
@@ -208,6 +208,7 @@ class Finder {
       }
     }
     const auto never = [&](const LaneBytes& a, const LaneBytes& b) {
+      if (accesses_[a.access].IsAtomic() && accesses_[b.access].IsAtomic()) return true;
       return ExcludeEachOther(guards_[a.access], a.lane, guards_[b.access], b.lane, [&](BlockId branch) {
         return ComesTo(a.access, branch) || ComesTo(b.access, branch);
       });
@@ -230,7 +231,6 @@ class Finder {
   bool Matters(uint32_t first, uint32_t second, bool is_row) const {
     const LaneAccess &a = accesses_[first], &b = accesses_[second];
     const ir::Inst &one = f_.at_inst(a.inst), &two = f_.at_inst(b.inst);
-    if (a.writes && a.reads && b.writes && b.reads) return false;  // atomic
     const bool at_one_place = FormOf(first).IsSame() && FormOf(second).IsSame();
     if (at_one_place && (!IsCertain(a) || !IsCertain(b))) return false;  // one lane alone, most likely
     if (!b.reads && !a.reads) {
