@@ -239,6 +239,36 @@ Value Floats::MinMaxOfNumber(Value x, Value number, Type type, bool maximum) {
   return b.CreateSelect(maximum ? b.CreateFCmpOGT(x, number) : b.CreateFCmpOLT(x, number), x, number);
 }
 
+// As integers with the magnitude of negatives complemented, 16-bit floats are in order, -0 below +0, and NaN
+// beyond the infinity of its sign; here it is made less than all numbers for a maximum, greater for a
+// minimum.
+Value Floats::MinMaxOfHalves(Value x, Value y, Type type, bool maximum) {
+  const uint64_t infinity = LayoutOf(type).infinity, below = ~infinity & 0xFFFF;  // of -infinity
+  const auto key = [&](Value v) {
+    return b.CreateXor(v, b.CreateAnd(b.CreateAShr(v, Literal(v, 15)), Literal(v, 0x7FFF)));
+  };
+  const auto is_nan = [&](Value ordered) {
+    return maximum ? b.CreateICmpSLT(ordered, Literal(ordered, below))
+                   : b.CreateICmpSGT(ordered, Literal(ordered, infinity));
+  };
+  const auto is_number = [&](Value v) {
+    auto* constant = llvm::dyn_cast<llvm::Constant>(v);
+    if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+    const auto* bits = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant);
+    return bits != nullptr && (bits->getZExtValue() & 0x7FFF) <= infinity;
+  };
+  const auto ordered = [&](Value v) {
+    Value order = key(v);
+    if (is_number(v)) return order;
+    Value other_nan = maximum ? b.CreateICmpSGT(order, Literal(order, infinity))
+                              : b.CreateICmpSLT(order, Literal(order, below));
+    return b.CreateSelect(other_nan, Literal(order, maximum ? 0x8000 : 0x7FFF), order);
+  };
+  Value best = b.CreateBinaryIntrinsic(maximum ? intrinsic::smax : intrinsic::smin, ordered(x), ordered(y));
+  if (is_number(x) || is_number(y)) return key(best);
+  return b.CreateSelect(is_nan(best), CanonicalNan(x, type), key(best));
+}
+
 Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags, NeverNan never_nan) {
   FloatLayout layout = LayoutOf(type);
   Value sign =
@@ -259,20 +289,10 @@ Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags, 
     return never_nan.second ? MinMaxOfNumber(x, y, type, maximum) : MinMaxOfNumber(y, x, type, maximum);
   if (!IsHalf(type) && !propagates && keeps_sign && HasRange(x, type))
     return MinMaxInRange(x, y, type, maximum, never_nan);
-  Value best;
-  if (IsHalf(type)) {
-    // As integers with the magnitude of negatives complemented, floats are in order, -0 below +0.
-    auto key = [&](Value v) {
-      return b.CreateXor(v, b.CreateLShr(b.CreateAShr(v, Literal(v, 15)), Literal(v, 1)));
-    };
-    Value less = b.CreateICmpSLT(key(x), key(y));
-    best = maximum ? b.CreateSelect(less, y, x) : b.CreateSelect(less, x, y);
-  } else {
-    best = GreaterOrLess(x, y, type, maximum);
-  }
+  if (IsHalf(type) && !propagates && keeps_sign) return MinMaxOfHalves(x, y, type, maximum);
+  Value best = IsHalf(type) ? MinMaxOfHalves(x, y, type, maximum) : GreaterOrLess(x, y, type, maximum);
   Value x_nan = IsNan(x, type), y_nan = IsNan(y, type), nan = CanonicalNan(x, type);
-  if (!propagates && IsHalf(type)) best = b.CreateSelect(x_nan, y, best);
-  if (!propagates) best = b.CreateSelect(y_nan, x, best);
+  if (!propagates && !IsHalf(type)) best = b.CreateSelect(y_nan, x, best);
   Value no_number = propagates ? b.CreateOr(x_nan, y_nan) : IsNan(best, type);
   if ((flags & ir::kXorSign) != 0) {
     Value bits = b.CreateAnd(AsBits(best, type), Literal(AsBits(best, type), layout.sign - 1));

@@ -92,6 +92,7 @@ struct Floats {
   Value SignedZero(Value like, ir::Type type);
   Value PartOf(Value value, unsigned first, unsigned lanes);
   Value GreaterOrLess(Value x, Value y, ir::Type type, bool maximum);
+  Value MinMaxOfHalves(Value x, Value y, ir::Type type, bool maximum);
   Value MinMaxOfNumber(Value x, Value number, ir::Type type, bool maximum);
   bool HasRange(Value like, ir::Type type) const;
   Value InRange(Value x, Value number, ir::Type type, bool maximum);

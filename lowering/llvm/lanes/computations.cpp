@@ -14,6 +14,7 @@ using Value = llvm::Value*;
 
 Status LaneComputations::EmitPure(const ir::Inst& inst) {
   for (ValueId result : inst.results) e.values.ForgetSequence(result);
+  if (TRY(v.halves.EmitJoined(inst))) return {};
   if (SetPlaceInRow(inst)) return {};
   const bool uniform = std::ranges::all_of(inst.results, [&](ValueId r) { return ShapeOf(r).uniform(); });
   if (uniform) return EmitScalar(inst);

@@ -62,6 +62,7 @@ Status LaneFlow::EmitBlock(BlockId block, const Mask& mask, bool whole_level) {
   if (IsTrue(here.any)) here = {here.active(), here.any};
   if (e.alignment.notes() != nullptr) e.alignment.notes()->AtBlock(block);
   v.meets.MeetIn(block, here);
+  v.halves.Begin(block);
   std::vector<ValueId> made;
   for (ir::InstId id : f.at_block(block).insts) {
     const ir::Inst& inst = f.at_inst(id);

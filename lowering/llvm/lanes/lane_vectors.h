@@ -23,6 +23,7 @@
 #include "lowering/llvm/lanes/flow.h"
 #include "lowering/llvm/lanes/gathers.h"
 #include "lowering/llvm/lanes/groups.h"
+#include "lowering/llvm/lanes/half_pairs.h"
 #include "lowering/llvm/lanes/lane_loops.h"
 #include "lowering/llvm/lanes/locals.h"
 #include "lowering/llvm/lanes/masks.h"
@@ -60,6 +61,7 @@ struct LaneVectors {
   LaneLoops loops{*this};
   WholeTrips trips{*this};
   LaneComputations computations{*this};
+  LaneHalves halves{*this};
   LaneRuns runs{*this};
   LanesBySight by_sight{*this};
   LanesOneByOne one_by_one{*this};
