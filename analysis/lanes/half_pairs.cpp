@@ -7,6 +7,8 @@
 #include <ranges>
 #include <set>
 
+#include "analysis/lanes/unit_factor.h"
+
 namespace ptx2cpu::analysis {
 
 namespace {
@@ -91,6 +93,9 @@ class PairFinder {
         if (x.operands[k] == x.operands[l] && y.operands[k] != y.operands[l]) return false;
       }
       if (!Joins(x.operands[k], y.operands[k], first, joined)) return false;
+      // What is computed otherwise with such a factor is computed so of both.
+      if (x.op == Opcode::kFFma && IsUnitFactor(f_, x.operands[k]) != IsUnitFactor(f_, y.operands[k]))
+        return false;
     }
     if (!Pays(x, y, joined)) return false;
     paired_.insert({low.index, high.index});

@@ -48,6 +48,15 @@ constexpr Form kForms[] = {
     {'f', "mov.b32 %a, %x; mov.b32 %b, %y; cvt.rn.f16x2.f32 %r, %a, %b;"},
     {'f', "mov.b32 %a, %x; mov.b32 %b, %y; cvt.rn.relu.f16x2.f32 %r, %a, %b;"},
     {'b', "mov.b32 %a, %x; mov.b32 %b, %y; cvt.rn.bf16x2.f32 %r, %a, %b;"},
+    // Roundings to integers, and factors that are 0 or 1.
+    {'f', "mov.b32 {%l, %h}, %x; cvt.rzi.f16.f16 %l, %l; cvt.rni.f16.f16 %h, %h; mov.b32 %r, {%l, %h};"},
+    {'w', "mov.b32 {%l, %h}, %x; cvt.rni.s32.f16 %r, %l; cvt.rzi.u32.f16 %i, %h; add.u32 %r, %r, %i;"},
+    {'w', "mov.b32 {%l, %h}, %x; cvt.rzi.s16.f16 %l, %l; cvt.rmi.u16.f16 %h, %h; mov.b32 %r, {%l, %h};"},
+    {'f', "set.eq.f16x2.f16x2 %r, %x, %y; mov.b32 %i, 0x94000001; fma.rn.f16x2 %r, %r, %i, %z;"},
+    {'f',
+     "mov.b32 {%l, %h}, %x; mov.b32 {%k, %g}, %y; set.lt.f16.f16 %k, %l, %k; fma.rn.f16 %l, %k, %h, %l; "
+     "set.gt.f16.f16 %g, %l, %g; fma.rn.ftz.f16 %h, %l, %g, %h; mov.b32 %r, {%l, %h};"},
+    {'b', "set.lt.bf16x2.bf16x2 %r, %x, %y; fma.rn.bf16x2 %r, %r, %z, %y;"},
     // Halves that change places, are one for both, are read alone, or come from different words.
     {'f', "add.f16x2 %r, %x, %y; mov.b32 {%l, %h}, %r; mov.b32 %r, {%h, %l}; add.f16x2 %r, %r, %z;"},
     {'f', "mov.b32 {%l, %h}, %x; mov.b32 %x, {%h, %h}; fma.rn.f16x2 %r, %x, %y, %z;"},
@@ -176,6 +185,25 @@ TEST_CASE("words of two halves that are computed alike are not taken apart", "[h
     CHECK(code.find("<16 x i16>") == std::string::npos);
     CHECK(code.find("to <32 x half>") != std::string::npos);
   }
+}
+
+TEST_CASE("of 16-bit floats, roundings to integers are those of vectors of f32", "[half_pairs]") {
+  const Form forms[] = {
+      {'f', "mov.b32 {%l, %h}, %x; cvt.rni.f16.f16 %l, %l; cvt.rni.f16.f16 %h, %h; mov.b32 %r, {%l, %h};"},
+      {'w', "mov.b32 {%l, %h}, %x; cvt.rzi.s32.f16 %r, %l;"}};
+  for (const Form& form : forms) {
+    INFO(form.code);
+    const std::string code = Optimized(form, 16);
+    CHECK(code.find("llvm.roundeven.v16f16") == std::string::npos);
+    CHECK(code.find("fptosi <16 x half>") == std::string::npos);
+  }
+}
+
+TEST_CASE("a multiply-add of halves with a factor of 0 or 1 is rounded once more only", "[half_pairs]") {
+  const std::string code =
+      Optimized({'f', "set.eq.f16x2.f16x2 %r, %x, %y; fma.rn.f16x2 %r, %r, %x, %z;"}, 16);
+  CHECK(code.find("llvm.x86.avx512.vfmadd.ps.512") == std::string::npos);
+  CHECK(code.find("llvm.fma.v") != std::string::npos);
 }
 
 TEST_CASE("comparisons of 16-bit floats are those of vectors of f32", "[half_pairs]") {

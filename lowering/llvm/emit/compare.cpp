@@ -2,7 +2,6 @@
 #include "lowering/llvm/emit/compare.h"
 
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/Intrinsics.h>
 
 #include "lowering/llvm/emit/float_rounding.h"
 #include "lowering/llvm/emit/warps.h"
@@ -40,22 +39,12 @@ Status EmitIcmp(Site& s) {
   return {};
 }
 
-namespace {
-// LLVM makes comparisons of 16-bit floats of those of widened ones, and takes vectors of them apart where the
-// machine has no instruction for them.
-Value AsOwnF32(Site& s, Value value) {
-  const bool widened = llvm::isa<llvm::FPExtInst>(value) && value->getType()->isVectorTy();
-  return widened ? s.b.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {value->getType()}, {value})
-                 : value;
-}
-}  // namespace
-
 Status EmitFcmp(Site& s) {
   Floats floats(s);
   Value a = floats.Operand(s, 0, s.inst.from), b = floats.Operand(s, 1, s.inst.from);
   if (IsHalf(s.inst.from)) {
-    a = AsOwnF32(s, floats.ToF32(a, s.inst.from));
-    b = AsOwnF32(s, floats.ToF32(b, s.inst.from));
+    a = floats.ToF32(a, s.inst.from);
+    b = floats.ToF32(b, s.inst.from);
   }
   const std::optional<Predicate> predicate = PredicateOf(s.inst.attrs.compare);
   if (!predicate || !llvm::CmpInst::isFPPredicate(*predicate)) return s.Broken("no float predicate");

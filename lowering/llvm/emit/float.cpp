@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/lanes/exponents.h"
+#include "analysis/lanes/unit_factor.h"
 #include "lowering/llvm/emit/float_rounding.h"
 #include "lowering/llvm/emit/warps.h"
 
@@ -100,7 +101,11 @@ Status EmitFFma(Site& s) {
   const Rounding mode = ModeOf(s);
   Value x = floats.Operand(s, 0, type), y = floats.Operand(s, 1, type), z = floats.Operand(s, 2, type);
   if (Value near = floats.FmaNearAddend(s, x, y, z, mode)) return ReturnFloat(s, floats, near, true);
-  return ReturnRounded(s, floats, {x, y, z}, floats.Fma(x, y, z, type, mode),
+  const bool unit = IsHalf(type) && mode == Rounding::kNearestEven &&
+                    (analysis::IsUnitFactor(s.e.f, s.inst.operands[0]) ||
+                     analysis::IsUnitFactor(s.e.f, s.inst.operands[1]));
+  return ReturnRounded(s, floats, {x, y, z},
+                       unit ? floats.SumWithUnit(x, y, z, type) : floats.Fma(x, y, z, type, mode),
                        [&] { return floats.ProductIsTiny(x, y, z, type, mode); });
 }
 

@@ -1,6 +1,7 @@
 #include "lowering/llvm/emit/float_rounding.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Intrinsics.h>
 
 #include "lowering/llvm/emit/narrow_floats.h"
@@ -36,10 +37,19 @@ Value Floats::CanonicalNan(Value like, Type type) {
 
 // -- widening --
 
+// LLVM makes operations on 16-bit floats of those on widened ones (comparisons, roundings to integers), and
+// takes vectors of them apart where the machine has no instructions for them.
+Value Floats::OwnF32(Value widened) {
+  if (e.m.traits.has_native_half_fma || !llvm::isa<llvm::FPExtInst>(widened) ||
+      !widened->getType()->isVectorTy())
+    return widened;
+  return b.CreateIntrinsic(intrinsic::arithmetic_fence, {widened->getType()}, {widened});
+}
+
 Value Floats::F16ToF32(Value bits) {
   if (e.m.traits.has_half_conversion) {
     Value half = b.CreateBitCast(bits, ShapedLike(bits, b.getHalfTy()));
-    return b.CreateFPExt(half, ShapedLike(bits, b.getFloatTy()));
+    return OwnF32(b.CreateFPExt(half, ShapedLike(bits, b.getFloatTy())));
   }
   // The exponent moves by a product, also of subnormal numbers; NaN keeps its bits, as by the instruction.
   Value wide = b.CreateZExt(bits, ShapedLike(bits, e.I(32)));
@@ -170,6 +180,13 @@ Value Floats::Multiply(Value x, Value y, Type type, Rounding mode) {
 
 Value Floats::FusedOrCall(Value x, Value y, Value z) {
   return b.CreateIntrinsic(intrinsic::fma, {x->getType()}, {x, y, z});
+}
+
+// x * y + z of halves, where the product is one of them or zero: as of any two, their sum needs f32 only.
+Value Floats::SumWithUnit(Value x, Value y, Value z, Type type) {
+  Value a = ToF32(x, type), c = ToF32(y, type), addend = ToF32(z, type);
+  Value sum = e.m.traits.has_fma ? FusedOrCall(a, c, addend) : b.CreateFAdd(b.CreateFMul(a, c), addend);
+  return Narrow(sum, Type::kF32, type, Rounding::kNearestEven);
 }
 
 Value Floats::Fma(Value x, Value y, Value z, Type type, Rounding mode) {

@@ -73,6 +73,7 @@ struct Floats {
   Value Add(Value a, Value b, ir::Type type, ir::Rounding mode);
   Value Multiply(Value a, Value b, ir::Type type, ir::Rounding mode);
   Value Fma(Value a, Value b, Value c, ir::Type type, ir::Rounding mode);
+  Value SumWithUnit(Value a, Value b, Value c, ir::Type type);  // a or b is 0, 1 or -1
   Value Divide(Value a, Value b, ir::Type type, ir::Rounding mode);
   Value Sqrt(Value a, ir::Type type, ir::Rounding mode);
   Value ReciprocalRoot(Value x, ir::Type type);  // of f32 or f64, approximate: reciprocal_root.cpp
@@ -104,6 +105,7 @@ struct Floats {
   Value FusedOrCall(Value a, Value b, Value c);  // llvm.fma
   Value F32ToF16(Value value);
   Value F16ToF32(Value bits);
+  Value OwnF32(Value widened);
 };
 
 inline ir::Rounding ModeOf(const Site& s, ir::Rounding otherwise = ir::Rounding::kNearestEven) {
