@@ -80,6 +80,8 @@ Status RestoreDivisions(ir::Module& module, ir::Function& f, const PassOptions& 
 Status CancelQuotients(ir::Module& module, ir::Function& f, const PassOptions& options);
 // What the block's shape decides is a constant.
 Status DecideByRanges(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Halves that go from block to block and are put together there go as words.
+Status JoinHalves(ir::Module& module, ir::Function& f, const PassOptions& options);
 Status RepeatShortLoops(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
 Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);

@@ -48,6 +48,8 @@ constexpr std::array kPasses = {
         "after the pass before, which finds quotients; before those that simplify and compare addresses"},
     PassEntry{"decide-by-ranges", DecideByRanges, Phase::kSimt, For::kAll, On::kKernels, Without::kSlower,
               "after inlining: callees are the kernel's code then; before the pass that folds the branches"},
+    PassEntry{"join-halves", JoinHalves, Phase::kSimt, For::kAll, On::kKernels, Without::kSlower,
+              "before the next pass, which removes what no longer reads the halves"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, On::kFunctions, Without::kNever,
               "every branch and value that it removes saves a region or a slot later"},
     PassEntry{

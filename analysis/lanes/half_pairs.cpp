@@ -65,6 +65,7 @@ class PairFinder {
       return inst.attrs.rounding == ir::Rounding::kNearestEven && (f16 || IsPlainFloat(inst));
     if (is({Opcode::kFNeg, Opcode::kFAbs})) return IsHalf(inst.type) || IsPlainFloat(inst);
     if (is({Opcode::kFMin, Opcode::kFMax, Opcode::kSelect})) return IsHalf(inst.type);
+    if (is({Opcode::kFRound})) return f16;
     if (is({Opcode::kFcmp})) return options_.converts && inst.from == Type::kF16;
     if (!is({Opcode::kFConvert}) || !options_.converts) return false;
     // Whether an operand is flushed depends on what is known of it.

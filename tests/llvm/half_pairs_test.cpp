@@ -50,6 +50,7 @@ constexpr Form kForms[] = {
     {'b', "mov.b32 %a, %x; mov.b32 %b, %y; cvt.rn.bf16x2.f32 %r, %a, %b;"},
     // Roundings to integers, and factors that are 0 or 1.
     {'f', "mov.b32 {%l, %h}, %x; cvt.rzi.f16.f16 %l, %l; cvt.rni.f16.f16 %h, %h; mov.b32 %r, {%l, %h};"},
+    {'f', "mov.b32 {%l, %h}, %x; cvt.rni.f16.f16 %l, %l; cvt.rni.f16.f16 %h, %h; mov.b32 %r, {%l, %h};"},
     {'w', "mov.b32 {%l, %h}, %x; cvt.rni.s32.f16 %r, %l; cvt.rzi.u32.f16 %i, %h; add.u32 %r, %r, %i;"},
     {'w', "mov.b32 {%l, %h}, %x; cvt.rzi.s16.f16 %l, %l; cvt.rmi.u16.f16 %h, %h; mov.b32 %r, {%l, %h};"},
     {'f', "set.eq.f16x2.f16x2 %r, %x, %y; mov.b32 %i, 0x94000001; fma.rn.f16x2 %r, %r, %i, %z;"},

@@ -38,7 +38,7 @@ class KeptBytes {
         if (form != LaneForm::kVector && form != LaneForm::kUniform) return std::nullopt;
         if (inst.op == ir::Opcode::kStore && form == LaneForm::kUniform) return std::nullopt;
         if (inst.op == ir::Opcode::kSlotStore || inst.op == ir::Opcode::kAtomic) return std::nullopt;
-        is_costly_ |= ir::Info(inst.op).cost == ir::Cost::kCostly;
+        is_costly_ |= ir::Info(inst.op).cost == ir::Cost::kCostly || RoundsToOdd(inst);
         accesses |= IsAccess(inst) && form == LaneForm::kVector;
       }
       std::erase_if(live_, [&](ir::ValueId value) { return last_[value.index] <= n; });
@@ -54,6 +54,12 @@ class KeptBytes {
  private:
   static bool IsAccess(const ir::Inst& inst) {
     return inst.op == ir::Opcode::kLoad || inst.op == ir::Opcode::kStore;
+  }
+  // With each result of 16 bits, both neighbours of 32 that it lies between.
+  bool RoundsToOdd(const ir::Inst& inst) const {
+    const bool half = inst.type == ir::Type::kF16 || inst.type == ir::Type::kBF16;
+    return inst.op == ir::Opcode::kFFma && half &&
+           !(inst.type == ir::Type::kF16 && e_.m.traits.has_native_half_fma);
   }
   static std::vector<ir::ValueId> ReadBy(const ir::Inst& inst) {
     std::vector<ir::ValueId> read = inst.operands;
