@@ -236,11 +236,11 @@ void BlockCheck::Sync(const ptx2cpu_block& block, const Steps& steps) {
     case PTX2CPU_SYNC_FENCE:
       return clock_.Fence();
     case PTX2CPU_SYNC_COPY_COMMIT:
-      return each([&](uint32_t thread) { clock_.Commit(thread, steps.a); });
+      return each([&](uint32_t thread) { clock_.copies().Commit(thread, steps.a); });
     case PTX2CPU_SYNC_COPY_WAIT:
       return each([&](uint32_t thread) { clock_.WaitForCopies(thread, steps.a, steps.b); });
     case PTX2CPU_SYNC_COPY_ARRIVE:
-      return each([&](uint32_t thread) { clock_.Carry(thread, steps.a); });
+      return each([&](uint32_t thread) { clock_.copies().Carry(thread, steps.a); });
     case PTX2CPU_SYNC_TEST_PHASE:
       return each([&](uint32_t thread) { clock_.TestPhase(thread, steps.a); });
     case PTX2CPU_SYNC_KEEP:
