@@ -40,7 +40,11 @@ enum cufftType : int {
 constexpr int CUFFT_FORWARD = -1, CUFFT_INVERSE = 1;
 
 enum cufftProperty : int {};
-enum cufftXtWorkAreaPolicy : int {};
+enum cufftXtWorkAreaPolicy : int {
+  CUFFT_WORKAREA_MINIMAL = 0,
+  CUFFT_WORKAREA_USER = 1,
+  CUFFT_WORKAREA_PERFORMANCE = 2,
+};
 enum cufftXtCallbackType : int {};
 
 // Orders of arrays that lie on several devices.

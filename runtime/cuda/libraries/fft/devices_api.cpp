@@ -16,10 +16,11 @@ namespace {
 
 constexpr int kMinDevices = 2, kMaxDevices = 16;  // as documented
 
-// A plan for devices, with a shape.
-std::shared_ptr<Plan> FindDistributed(cufftHandle handle) {
+// A plan with a shape. As recorded, one without a list of devices makes arrays that have no parts: nothing is
+// copied from or to them, and no transform runs on them.
+std::shared_ptr<Plan> FindMade(cufftHandle handle) {
   std::shared_ptr<Plan> plan = FindPlan(handle);
-  return plan == nullptr || !plan->made() || plan->devices().empty() ? nullptr : plan;
+  return plan == nullptr || !plan->made() ? nullptr : plan;
 }
 
 // Calls body(i) with each device in turn as the calling thread's; the first error ends it.
@@ -95,9 +96,10 @@ std::shared_ptr<Buffer> NewBuffer(const Division& division) {
 
 cufftResult Execute(const char* name, cufftHandle handle, const cufftType* type, cudaLibXtDesc* input,
                     cudaLibXtDesc* output, int direction) {
-  const std::shared_ptr<Plan> plan = FindDistributed(handle);
+  const std::shared_ptr<Plan> plan = FindMade(handle);
   if (plan == nullptr || (type != nullptr && plan->type() != *type)) return CUFFT_INVALID_PLAN;
   if (!IsArrayOf(*plan, input) || !IsArrayOf(*plan, output)) return CUFFT_INVALID_VALUE;
+  if (plan->devices().empty()) return CUFFT_EXEC_FAILED;
   const bool complex = KindOf(plan->type()) == libraries::FftKind::kComplex;
   if (complex && direction != CUFFT_FORWARD && direction != CUFFT_INVERSE) return CUFFT_INVALID_VALUE;
   if (!HasParts(*plan, *input) || !HasParts(*plan, *output)) return CUFFT_INTERNAL_ERROR;
@@ -143,7 +145,7 @@ cufftResult cufftXtSetGPUs(cufftHandle handle, int nGPUs, int* whichGPUs) {
 }
 
 cufftResult cufftXtMalloc(cufftHandle handle, cudaLibXtDesc** descriptor, cufftXtSubFormat format) {
-  const std::shared_ptr<Plan> plan = FindDistributed(handle);
+  const std::shared_ptr<Plan> plan = FindMade(handle);
   if (plan == nullptr) return CUFFT_INVALID_PLAN;
   if (descriptor == nullptr) return CUFFT_INVALID_VALUE;
   if (format < CUFFT_XT_FORMAT_INPUT || format > CUFFT_XT_FORMAT_1D_INPUT_SHUFFLED)
@@ -186,7 +188,7 @@ cufftResult cufftXtFree(cudaLibXtDesc* descriptor) {
 // another order, and no other of a single transform, as recorded.
 cufftResult cufftXtMemcpy(cufftHandle handle, void* dstPointer, void* srcPointer, cufftXtCopyType type) {
   const char* const name = "cufftXtMemcpy";
-  const std::shared_ptr<Plan> plan = FindDistributed(handle);
+  const std::shared_ptr<Plan> plan = FindMade(handle);
   if (plan == nullptr) return CUFFT_INVALID_PLAN;
   if (type < CUFFT_COPY_HOST_TO_DEVICE || type > CUFFT_COPY_DEVICE_TO_DEVICE) return CUFFT_INVALID_VALUE;
   if (dstPointer == nullptr || srcPointer == nullptr) return CUFFT_INVALID_VALUE;
@@ -196,6 +198,7 @@ cufftResult cufftXtMemcpy(cufftHandle handle, void* dstPointer, void* srcPointer
       type == CUFFT_COPY_HOST_TO_DEVICE ? nullptr : static_cast<cudaLibXtDesc*>(srcPointer);
   if ((to != nullptr && !IsArrayOf(*plan, to)) || (from != nullptr && !IsArrayOf(*plan, from)))
     return CUFFT_INVALID_VALUE;
+  if (plan->devices().empty()) return CUFFT_SUCCESS;
   for (const cudaLibXtDesc* array : {to, from}) {
     if (array != nullptr && !HasParts(*plan, *array)) return CUFFT_INTERNAL_ERROR;
   }
@@ -247,8 +250,8 @@ cufftResult cufftXtExecDescriptor(cufftHandle plan, cudaLibXtDesc* input, cudaLi
 
 // Of a line: strings follow each other in its output, and each device has a substring of every string.
 cufftResult cufftXtQueryPlan(cufftHandle handle, void* queryStruct, cufftXtQueryType queryType) {
-  const std::shared_ptr<Plan> plan = FindDistributed(handle);
-  if (plan == nullptr) return CUFFT_INVALID_PLAN;
+  const std::shared_ptr<Plan> plan = FindMade(handle);
+  if (plan == nullptr || plan->devices().empty()) return CUFFT_INVALID_PLAN;
   if (queryStruct == nullptr || queryType != CUFFT_QUERY_1D_FACTORS) return CUFFT_INVALID_VALUE;
   if (plan->shape().sizes.size() != 1 || plan->shape().batch > 1) return CUFFT_INVALID_VALUE;
   const int64_t size = plan->shape().sizes[0];

@@ -74,8 +74,7 @@ bool IsType(cufftType type) { return RowOf(type) != nullptr; }
 FftPrecision PrecisionOf(cufftType type) { return RowOf(type)->precision; }
 FftKind KindOf(cufftType type) { return RowOf(type)->kind; }
 
-cufftResult Plan::Make(const char* function, Shape shape) {
-  if (made_) return CUFFT_INVALID_PLAN;
+cufftResult WrongShape(const Shape& shape) {
   if (RowOf(shape.type) == nullptr) return CUFFT_INVALID_TYPE;
   if (shape.sizes.empty() || shape.sizes.size() > 3) return CUFFT_INVALID_VALUE;
   if (shape.batch < 1 || std::ranges::any_of(shape.sizes, [](int64_t size) { return size < 1; }))
@@ -88,6 +87,12 @@ cufftResult Plan::Make(const char* function, Shape shape) {
         return std::has_single_bit(static_cast<uint64_t>(size));
       }))
     return CUFFT_NOT_SUPPORTED;
+  return CUFFT_SUCCESS;
+}
+
+cufftResult Plan::Make(const char* function, Shape shape) {
+  if (made_) return CUFFT_INVALID_PLAN;
+  if (const cufftResult wrong = WrongShape(shape)) return wrong;
   if (!devices_.empty()) {
     if (const cufftResult wrong = WrongForDevices(shape, devices_.size())) return wrong;
   }

@@ -32,10 +32,12 @@ struct Shape {
   int64_t batch = 1;
 };
 
+// INVALID_TYPE, INVALID_SIZE, INVALID_VALUE, NOT_SUPPORTED: what no plan can have.
+cufftResult WrongShape(const Shape& shape);
+
 class Plan {
  public:
-  // INVALID_TYPE, INVALID_SIZE, INVALID_VALUE, SETUP_FAILED (the engine is missing), INVALID_PLAN (it has a
-  // shape).
+  // As WrongShape; SETUP_FAILED (the engine is missing), INVALID_PLAN (it has a shape).
   cufftResult Make(const char* function, Shape shape);
   bool made() const { return made_; }
   // Of a plan for several devices, which may be named more than once. INVALID_PLAN (it has a shape).

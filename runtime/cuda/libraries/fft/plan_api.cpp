@@ -60,23 +60,26 @@ cufftResult CreateAndMake(const char* function, cufftHandle* handle, Shape shape
   return error;
 }
 
-cufftResult NoWork(size_t* work_size) {
+// No plan needs work space; the shape is looked at as if one were made.
+cufftResult NoWork(const Shape& shape, size_t* work_size) {
+  if (const cufftResult wrong = WrongShape(shape)) return wrong;
   if (work_size == nullptr) return CUFFT_INVALID_VALUE;
   *work_size = 0;
   return CUFFT_SUCCESS;
 }
-cufftResult NoWorkOf(cufftHandle handle, size_t* work_size) {
+cufftResult NoWorkOf(cufftHandle handle, const Shape& shape, size_t* work_size) {
   const std::shared_ptr<Plan> plan = FindPlan(handle);
   if (plan == nullptr) return CUFFT_INVALID_PLAN;
-  if (work_size == nullptr) return CUFFT_INVALID_VALUE;
-  std::ranges::fill(SizesOf(*plan, work_size), 0);
-  return CUFFT_SUCCESS;
+  const cufftResult status = NoWork(shape, work_size);
+  if (status == CUFFT_SUCCESS) std::ranges::fill(SizesOf(*plan, work_size), 0);
+  return status;
 }
-// Sizes of one dimension alone are checked.
-cufftResult Estimate(int least_size, cufftType type, size_t* work_size) {
-  if (!IsType(type)) return CUFFT_INVALID_TYPE;
-  if (least_size < 1) return CUFFT_INVALID_SIZE;
-  return NoWork(work_size);
+// As recorded, of several sizes the first alone is looked at.
+Shape FirstOf(int first_size, cufftType type) { return PlainShape({first_size}, type, 1); }
+Shape FirstOf(Shape shape) {
+  for (size_t axis = 1; axis < shape.sizes.size(); ++axis)
+    shape.sizes[axis] = std::max<int64_t>(shape.sizes[axis], 1);
+  return shape;
 }
 
 // Types of both sides and of the computation that are one type of a transform.
@@ -99,6 +102,15 @@ constexpr TypesRow kTypes[] = {
     {CUDA_R_16BF, CUDA_C_16BF, CUDA_C_16BF, CUFFT_R2C, Storage::kBfloat16},
     {CUDA_C_16BF, CUDA_R_16BF, CUDA_C_16BF, CUFFT_C2R, Storage::kBfloat16},
 };
+// The type of a transform between these; INVALID_TYPE if there is none.
+cufftResult SetTypes(Shape& shape, cudaDataType in, cudaDataType out, cudaDataType execution) {
+  for (const TypesRow& row : kTypes) {
+    if (row.in != in || row.out != out || row.execution != execution) continue;
+    shape.type = row.type, shape.storage = row.storage;
+    return CUFFT_SUCCESS;
+  }
+  return CUFFT_INVALID_TYPE;
+}
 
 }  // namespace
 
@@ -152,13 +164,9 @@ cufftResult cufftXtMakePlanMany(cufftHandle plan, int rank, long long int* n, lo
                                 long long int* onembed, long long int ostride, long long int odist,
                                 cudaDataType outputtype, long long int batch, size_t* workSize,
                                 cudaDataType executiontype) {
-  for (const TypesRow& row : kTypes) {
-    if (row.in != inputtype || row.out != outputtype || row.execution != executiontype) continue;
-    Shape shape = ManyShape(rank, n, inembed, istride, idist, onembed, ostride, odist, row.type, batch);
-    shape.storage = row.storage;
-    return Make("cufftXtMakePlanMany", plan, std::move(shape), workSize);
-  }
-  return CUFFT_NOT_SUPPORTED;
+  Shape shape = ManyShape(rank, n, inembed, istride, idist, onembed, ostride, odist, CUFFT_C2C, batch);
+  if (const cufftResult wrong = SetTypes(shape, inputtype, outputtype, executiontype)) return wrong;
+  return Make("cufftXtMakePlanMany", plan, std::move(shape), workSize);
 }
 
 cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream) {
@@ -169,49 +177,56 @@ cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream) {
 }
 
 cufftResult cufftEstimate1d(int nx, cufftType type, int batch, size_t* workSize) {
-  return Estimate(std::min(nx, batch), type, workSize);
+  return NoWork(PlainShape({nx}, type, batch), workSize);
 }
 cufftResult cufftEstimate2d(int nx, int ny, cufftType type, size_t* workSize) {
-  return Estimate(1, type, workSize);
+  return NoWork(FirstOf(nx, type), workSize);
 }
 cufftResult cufftEstimate3d(int nx, int ny, int nz, cufftType type, size_t* workSize) {
-  return Estimate(1, type, workSize);
+  return NoWork(FirstOf(nx, type), workSize);
 }
 cufftResult cufftEstimateMany(int rank, int* n, int* inembed, int istride, int idist, int* onembed,
                               int ostride, int odist, cufftType type, int batch, size_t* workSize) {
-  return NoWork(workSize);
+  return NoWork(FirstOf(ManyShape(rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch)),
+                workSize);
 }
 cufftResult cufftGetSize1d(cufftHandle handle, int nx, cufftType type, int batch, size_t* workSize) {
-  return NoWorkOf(handle, workSize);
+  return NoWorkOf(handle, PlainShape({nx}, type, batch), workSize);
 }
 cufftResult cufftGetSize2d(cufftHandle handle, int nx, int ny, cufftType type, size_t* workSize) {
-  return NoWorkOf(handle, workSize);
+  return NoWorkOf(handle, FirstOf(nx, type), workSize);
 }
 cufftResult cufftGetSize3d(cufftHandle handle, int nx, int ny, int nz, cufftType type, size_t* workSize) {
-  return NoWorkOf(handle, workSize);
+  return NoWorkOf(handle, FirstOf(nx, type), workSize);
 }
 cufftResult cufftGetSizeMany(cufftHandle handle, int rank, int* n, int* inembed, int istride, int idist,
                              int* onembed, int ostride, int odist, cufftType type, int batch,
                              size_t* workSize) {
-  return NoWorkOf(handle, workSize);
+  return NoWorkOf(handle,
+                  FirstOf(ManyShape(rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch)),
+                  workSize);
 }
 cufftResult cufftGetSizeMany64(cufftHandle plan, int rank, long long int* n, long long int* inembed,
                                long long int istride, long long int idist, long long int* onembed,
                                long long int ostride, long long int odist, cufftType type,
                                long long int batch, size_t* workSize) {
-  return NoWorkOf(plan, workSize);
+  return NoWorkOf(plan,
+                  FirstOf(ManyShape(rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch)),
+                  workSize);
 }
 cufftResult cufftXtGetSizeMany(cufftHandle plan, int rank, long long int* n, long long int* inembed,
                                long long int istride, long long int idist, cudaDataType inputtype,
                                long long int* onembed, long long int ostride, long long int odist,
                                cudaDataType outputtype, long long int batch, size_t* workSize,
                                cudaDataType executiontype) {
-  return NoWorkOf(plan, workSize);
+  Shape shape = ManyShape(rank, n, inembed, istride, idist, onembed, ostride, odist, CUFFT_C2C, batch);
+  if (const cufftResult wrong = SetTypes(shape, inputtype, outputtype, executiontype)) return wrong;
+  return NoWorkOf(plan, FirstOf(std::move(shape)), workSize);
 }
 // Only a plan that was made has a size.
 cufftResult cufftGetSize(cufftHandle handle, size_t* workSize) {
   const std::shared_ptr<Plan> plan = FindPlan(handle);
-  return plan == nullptr || !plan->made() ? CUFFT_INVALID_PLAN : NoWorkOf(handle, workSize);
+  return plan == nullptr || !plan->made() ? CUFFT_INVALID_PLAN : NoWorkOf(handle, plan->shape(), workSize);
 }
 cufftResult cufftSetWorkArea(cufftHandle plan, void* workArea) {
   return FindPlan(plan) == nullptr ? CUFFT_INVALID_PLAN : CUFFT_SUCCESS;
@@ -220,10 +235,16 @@ cufftResult cufftSetAutoAllocation(cufftHandle plan, int autoAllocate) {
   return FindPlan(plan) == nullptr ? CUFFT_INVALID_PLAN : CUFFT_SUCCESS;
 }
 cufftResult cufftXtSetWorkArea(cufftHandle plan, void** workArea) {
-  return FindPlan(plan) == nullptr ? CUFFT_INVALID_PLAN : CUFFT_SUCCESS;
+  if (FindPlan(plan) == nullptr) return CUFFT_INVALID_PLAN;
+  return workArea == nullptr ? CUFFT_INVALID_VALUE : CUFFT_SUCCESS;
 }
-cufftResult cufftXtSetWorkAreaPolicy(cufftHandle plan, cufftXtWorkAreaPolicy policy, size_t* workSize) {
-  return FindPlan(plan) == nullptr ? CUFFT_INVALID_PLAN : CUFFT_SUCCESS;
+// As recorded: of a plan of complex numbers that was made, and the two policies that ask for another plan are
+// an invalid one's.
+cufftResult cufftXtSetWorkAreaPolicy(cufftHandle handle, cufftXtWorkAreaPolicy policy, size_t* workSize) {
+  const std::shared_ptr<Plan> plan = FindPlan(handle);
+  const bool other = policy == CUFFT_WORKAREA_USER || policy == CUFFT_WORKAREA_PERFORMANCE;
+  if (plan == nullptr || !plan->made() || other || workSize == nullptr) return CUFFT_INVALID_PLAN;
+  return KindOf(plan->type()) == libraries::FftKind::kComplex ? CUFFT_SUCCESS : CUFFT_INVALID_PLAN;
 }
 
 }  // namespace ptx2cpu::cufft
