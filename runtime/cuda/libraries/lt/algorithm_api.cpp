@@ -47,6 +47,18 @@ cublasLtMatmulHeuristicResult_t ResultOf(int id) {
   return result;
 }
 
+// Whatever the other types are: an algorithm's number says nothing about them.
+bool IsCompute(cublasComputeType_t type) {
+  return type >= CUBLAS_COMPUTE_16F && type <= CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT;
+}
+
+// The bytes of an attribute of a configuration: shapes of parts and of clusters have 16 bits. 0: there is
+// none.
+size_t ConfigBytes(cublasLtMatmulAlgoConfigAttributes_t attribute) {
+  if (attribute < 0 || attribute > 8) return 0;
+  return attribute < 7 ? sizeof(uint32_t) : sizeof(uint16_t);
+}
+
 }  // namespace
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t descr,
@@ -64,19 +76,21 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulAlgoGetIds(cublasLtHandle_t handle, cublasComputeType_t, cudaDataType_t,
+cublasStatus_t cublasLtMatmulAlgoGetIds(cublasLtHandle_t handle, cublasComputeType_t compute, cudaDataType_t,
                                         cudaDataType_t, cudaDataType_t, cudaDataType_t, cudaDataType_t,
                                         int wanted, int ids[], int* found) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (wanted <= 0 || ids == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!IsCompute(compute)) return CUBLAS_STATUS_NOT_SUPPORTED;
   ids[0] = kAlgorithm;
   if (found != nullptr) *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t handle, cublasComputeType_t, cudaDataType_t,
+cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t handle, cublasComputeType_t compute, cudaDataType_t,
                                       cudaDataType_t, cudaDataType_t, cudaDataType_t, cudaDataType_t, int id,
                                       cublasLtMatmulAlgo_t* algo) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (!IsCompute(compute)) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (id < -1 || id >= kAlgorithmNumbers || algo == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   *algo = ResultOf(id).algo;
   return CUBLAS_STATUS_SUCCESS;
@@ -107,7 +121,7 @@ cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t* alg
 cublasStatus_t cublasLtMatmulAlgoConfigSetAttribute(cublasLtMatmulAlgo_t* algo,
                                                     cublasLtMatmulAlgoConfigAttributes_t attribute,
                                                     const void* data, size_t size) {
-  if (algo == nullptr || data == nullptr || attribute < 1 || attribute > 8 || size == 0 || size > 4)
+  if (algo == nullptr || data == nullptr || attribute < 1 || size == 0 || size != ConfigBytes(attribute))
     return CUBLAS_STATUS_INVALID_VALUE;
   std::memcpy(&algo->config[attribute], data, size);
   return CUBLAS_STATUS_SUCCESS;
@@ -115,10 +129,12 @@ cublasStatus_t cublasLtMatmulAlgoConfigSetAttribute(cublasLtMatmulAlgo_t* algo,
 cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algo,
                                                     cublasLtMatmulAlgoConfigAttributes_t attribute,
                                                     void* data, size_t size, size_t* written) {
-  if (algo == nullptr || attribute < 0 || attribute > 8 || (size != 0 && data == nullptr) || size > 4)
+  const size_t bytes = ConfigBytes(attribute);
+  if (algo == nullptr || bytes == 0 || (size == 0 && written == nullptr) ||
+      (size != 0 && (data == nullptr || size != bytes)))
     return CUBLAS_STATUS_INVALID_VALUE;
   std::memcpy(data, attribute == 0 ? static_cast<const void*>(&algo->id) : &algo->config[attribute], size);
-  if (written != nullptr) *written = sizeof(uint32_t);
+  if (written != nullptr) *written = bytes;
   return CUBLAS_STATUS_SUCCESS;
 }
 

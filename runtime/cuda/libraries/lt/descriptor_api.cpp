@@ -150,7 +150,8 @@ Preference NewPreference() {
 // In the program's memory, which has the size of the original.
 template <typename Object>
 cublasStatus_t InitialiseAt(Object* at, size_t size, const Object& object) {
-  if (at == nullptr || size < sizeof object) return CUBLAS_STATUS_INVALID_VALUE;
+  if (at == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  if (size < sizeof object) return CUBLAS_STATUS_ALLOC_FAILED;  // as recorded
   *at = object;
   return CUBLAS_STATUS_SUCCESS;
 }
