@@ -27,6 +27,14 @@ bool SetReduction(Communicator& communicator, ncclRedOp_t op, Operation& operati
   return true;
 }
 
+// A single rank's collective is a copy, which reports a missing address at once; of several it is work on the
+// stream, whose bad address is found there.
+bool CopiesFromNowhere(const Communicator& communicator, const Operation& operation) {
+  const bool message = operation.kind == Kind::kSend || operation.kind == Kind::kReceive;
+  return communicator.ranks() == 1 && !message && operation.count != 0 &&
+         operation.send != operation.receive && (operation.send == nullptr || operation.receive == nullptr);
+}
+
 // An operation of a communicator, after its arguments are checked. `op` null: nothing is reduced.
 ncclResult_t Queue(const char* name, ncclComm_t comm, Operation operation, const ncclRedOp_t* op,
                    cudaStream_t stream) {
@@ -38,7 +46,9 @@ ncclResult_t Queue(const char* name, ncclComm_t comm, Operation operation, const
   if (op != nullptr && !SetReduction(communicator, *op, operation))
     return Note(Fail(ncclInvalidArgument, name, "unknown reduction, or one of another type"));
   if (const ncclResult_t error = communicator.error()) return Note(error);
-  return Note(Add(name, comm->communicator, operation, stream));
+  if (!CopiesFromNowhere(communicator, operation))
+    return Note(Add(name, comm->communicator, operation, stream));
+  return Note(Fail(ncclUnhandledCudaError, name, "no address"));
 }
 
 Operation Of(Kind kind, const void* send, void* receive, size_t count, ncclDataType_t type, int root = 0) {
@@ -50,9 +60,10 @@ Operation Of(Kind kind, const void* send, void* receive, size_t count, ncclDataT
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t datatype,
                                       ncclScalarResidence_t residence, ncclComm_t comm) {
   const size_t size = SizeOf(datatype);
-  if (op == nullptr || scalar == nullptr || size == 0 || comm == nullptr) return ncclInvalidArgument;
-  if (residence != ncclScalarDevice && residence != ncclScalarHostImmediate) return ncclInvalidArgument;
-  Communicator::Factor factor{datatype, 0, residence == ncclScalarDevice ? scalar : nullptr};
+  if (op == nullptr || scalar == nullptr || comm == nullptr) return ncclInvalidArgument;
+  if (size == 0) return ncclInternalError;
+  // As recorded, what is not immediate is in device memory, whatever its number.
+  Communicator::Factor factor{datatype, 0, residence == ncclScalarHostImmediate ? nullptr : scalar};
   if (factor.at == nullptr) std::memcpy(&factor.value, scalar, size);
   *op = comm->communicator->AddFactor(factor);
   return ncclSuccess;

@@ -119,8 +119,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
 
 // The first rank of each color makes an id, at which the others of its color meet.
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm, ncclConfig_t* config) {
-  if (comm == nullptr || newcomm == nullptr || color < NCCL_SPLIT_NOCOLOR || !ValidConfig(config))
-    return Note(ncclInvalidArgument);
+  if (comm == nullptr || newcomm == nullptr || !ValidConfig(config)) return Note(ncclInvalidArgument);
   return InContextOfCaller([=, communicator = comm->communicator] {
     std::vector<int> members;
     ncclUniqueId id{};

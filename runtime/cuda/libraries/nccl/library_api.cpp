@@ -38,7 +38,8 @@ ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
   if (ptr == nullptr) return ncclUnhandledCudaError;
   if (libraries::Begin() != CUDA_SUCCESS) return ncclUnhandledCudaError;
   CUdeviceptr made = 0;
-  if (driver::cuMemAlloc_v2(&made, size) != CUDA_SUCCESS) return ncclUnhandledCudaError;
+  // As recorded, no bytes are an allocation too.
+  if (driver::cuMemAlloc_v2(&made, std::max<size_t>(size, 1)) != CUDA_SUCCESS) return ncclUnhandledCudaError;
   *ptr = reinterpret_cast<void*>(made);
   return ncclSuccess;
 }
