@@ -143,10 +143,16 @@ int SolveLeastSquares(int m, int n, int columns, const T* a, int lda, const T* b
   return info;
 }
 
+// As recorded, wrong arguments are wrong parameters of a refinement, before there is one.
+inline cusolverStatus_t ReportSizeOfSystem(cusolverDnHandle_t h, cusolverStatus_t wrong, size_t* size) {
+  if (wrong == CUSOLVER_STATUS_INVALID_VALUE) return CUSOLVER_STATUS_IRS_PARAMS_INVALID;
+  return wrong != CUSOLVER_STATUS_SUCCESS ? wrong : ReportSize(h, size);
+}
 template <typename T>
 cusolverStatus_t GesvSize(const char*, cusolverDnHandle_t h, int n, int columns, T*, int lda, int*, T*,
                           int ldb, T*, int ldx, void*, size_t* size) {
-  return ReportSize(h, size);
+  return ReportSizeOfSystem(
+      h, Check(h, n >= 0, columns >= 0, LeadingIs(lda, n), LeadingIs(ldb, n), LeadingIs(ldx, n)), size);
 }
 template <typename T>
 cusolverStatus_t Gesv(const char* name, cusolverDnHandle_t h, int n, int columns, T* a, int lda, int* pivots,
@@ -159,9 +165,11 @@ cusolverStatus_t Gesv(const char* name, cusolverDnHandle_t h, int n, int columns
                          [=] { Note(info, SolveSystem<T>(n, columns, a, lda, pivots, b, ldb, x, ldx)); });
 }
 template <typename T>
-cusolverStatus_t GelsSize(const char*, cusolverDnHandle_t h, int, int, int, T*, int, T*, int, T*, int, void*,
-                          size_t* size) {
-  return ReportSize(h, size);
+cusolverStatus_t GelsSize(const char*, cusolverDnHandle_t h, int m, int n, int columns, T*, int lda, T*,
+                          int ldb, T*, int ldx, void*, size_t* size) {
+  return ReportSizeOfSystem(
+      h, Check(h, m >= n, n >= 0, columns >= 0, LeadingIs(lda, m), LeadingIs(ldb, m), LeadingIs(ldx, n)),
+      size);
 }
 template <typename T>
 cusolverStatus_t Gels(const char* name, cusolverDnHandle_t h, int m, int n, int columns, T* a, int lda, T* b,

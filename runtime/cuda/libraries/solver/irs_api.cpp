@@ -237,6 +237,7 @@ cusolverStatus_t cusolverDnIRSInfosGetMaxIters(cusolverDnIRSInfos_t infos, cusol
 cusolverStatus_t cusolverDnIRSInfosGetResidualHistory(cusolverDnIRSInfos_t infos, void** history) {
   if (infos == nullptr) return CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
   if (!infos->wants_history) return CUSOLVER_STATUS_INVALID_VALUE;
+  if (infos->doubles.empty() && infos->floats.empty()) return CUSOLVER_STATUS_INTERNAL_ERROR;  // as recorded
   void* const last =
       infos->doubles.empty() ? static_cast<void*>(infos->floats.data()) : infos->doubles.data();
   return Report(infos, history, last);

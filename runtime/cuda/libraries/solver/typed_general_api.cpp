@@ -194,11 +194,11 @@ cusolverStatus_t cusolverDnXlarft(cusolverDnHandle_t handle, cusolverDnParams_t,
   if (const cusolverStatus_t wrong =
           CheckLarft(handle, direct, storage, n, k, typeV, ldv, typeTau, typeT, ldt, compute))
     return wrong;
+  if (storage != CUBLAS_STOREV_COLUMNWISE) return CUSOLVER_STATUS_INVALID_VALUE;  // as recorded
   return WithType(typeV, {}, [&]<typename T>(Type<T>) {
     return OnStream(handle, "cusolverDnXlarft", [=] {
       const char order = direct == CUBLAS_DIRECT_FORWARD ? 'F' : 'B';
-      const char layout = storage == CUBLAS_STOREV_COLUMNWISE ? 'C' : 'R';
-      Blas<"larft", T>(order, layout, Narrow(n), Narrow(k), static_cast<const T*>(v), Narrow(ldv),
+      Blas<"larft", T>(order, 'C', Narrow(n), Narrow(k), static_cast<const T*>(v), Narrow(ldv),
                        static_cast<const T*>(tau), static_cast<T*>(t), Narrow(ldt));
     });
   });
