@@ -202,15 +202,15 @@ TEST_CASE("cusparse: SpMM of blocks and of batches") {
 
 TEST_CASE("cusparse: SpMM of blocked ELL, SpMV of sliced ELL") {
   const Sparse sparse;
-  // 4 by 6 in blocks of 2: each block row stores two blocks; -1 is none.
+  // 4 by 6 in blocks of 2: each block row stores two blocks; as recorded, -1 counts as the first column.
   std::vector<int> blocks = {0, 2, 1, -1};
   std::vector<float> values(16), b(6), c(4), expected(4, 0.0f);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i + 1);
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i * i) - 3;
   for (int i = 0; i < 4; ++i) {
     for (int k = 0; k < 4; ++k) {
-      const int block = blocks[i / 2 * 2 + k / 2];
-      if (block >= 0) expected[i] += values[i * 4 + k] * b[block * 2 + k % 2];
+      const int block = std::max(0, blocks[i / 2 * 2 + k / 2]);
+      expected[i] += values[i * 4 + k] * b[block * 2 + k % 2];
     }
   }
   cusparseSpMatDescr_t a = nullptr;

@@ -88,7 +88,11 @@ enum cusparseSparseToDenseAlg_t : int { CUSPARSE_SPARSETODENSE_ALG_DEFAULT = 0 }
 enum cusparseDenseToSparseAlg_t : int { CUSPARSE_DENSETOSPARSE_ALG_DEFAULT = 0 };
 enum cusparseSpMVAlg_t : int { CUSPARSE_SPMV_ALG_DEFAULT = 0, CUSPARSE_SPMV_BSR_ALG1 = 6 };
 enum cusparseSpMMAlg_t : int { CUSPARSE_SPMM_ALG_DEFAULT = 0, CUSPARSE_SPMM_BSR_ALG1 = 14 };
-enum cusparseSpGEMMAlg_t : int { CUSPARSE_SPGEMM_DEFAULT = 0, CUSPARSE_SPGEMM_ALG3 = 5 };
+enum cusparseSpGEMMAlg_t : int {
+  CUSPARSE_SPGEMM_DEFAULT = 0,
+  CUSPARSE_SPGEMM_ALG2 = 4,
+  CUSPARSE_SPGEMM_ALG3 = 5,
+};
 enum cusparseSpSVAlg_t : int { CUSPARSE_SPSV_ALG_DEFAULT = 0 };
 enum cusparseSpSMAlg_t : int { CUSPARSE_SPSM_ALG_DEFAULT = 0 };
 enum cusparseSDDMMAlg_t : int { CUSPARSE_SDDMM_ALG_DEFAULT = 0 };

@@ -91,11 +91,19 @@ void Compress(const cusparseDnMatDescr& dense, const cusparseSpMatDescr& m) {
 void FillBlocks(const cusparseDnMatDescr& dense, const cusparseSpMatDescr& m) {
   WithStored(m.type, m.values, [&]<typename S>(S* to) {
     const S* const from = static_cast<const S*>(dense.values);
+    std::fill_n(to, m.rows * m.block_columns, S{});  // missing blocks, as recorded
     ForEntries(m, 0, 0, OuterSize(m),
                [&](int64_t row, int64_t column, int64_t p) { to[p] = from[PlaceOf(dense, row, column)]; });
   });
 }
 
+// As recorded, of blocked ELL there is only the other direction.
+cusparseStatus_t CheckExpansion(cusparseHandle_t h, cusparseConstSpMatDescr_t sparse,
+                                cusparseConstDnMatDescr_t dense, int alg) {
+  if (const cusparseStatus_t wrong = CheckConversion(h, sparse, dense, alg)) return wrong;
+  return sparse->format == CUSPARSE_FORMAT_BLOCKED_ELL ? CUSPARSE_STATUS_NOT_SUPPORTED
+                                                       : CUSPARSE_STATUS_SUCCESS;
+}
 void Expand(const cusparseSpMatDescr& m, const cusparseDnMatDescr& dense) {
   WithStored(m.type, m.values, [&]<typename S>(const S* from) {
     S* const to = static_cast<S*>(dense.values);
@@ -112,12 +120,12 @@ void Expand(const cusparseSpMatDescr& m, const cusparseDnMatDescr& dense) {
 cusparseStatus_t cusparseSparseToDense_bufferSize(cusparseHandle_t handle, cusparseConstSpMatDescr_t a,
                                                   cusparseDnMatDescr_t b, cusparseSparseToDenseAlg_t alg,
                                                   size_t* size) {
-  if (const cusparseStatus_t wrong = CheckConversion(handle, a, b, alg)) return wrong;
+  if (const cusparseStatus_t wrong = CheckExpansion(handle, a, b, alg)) return wrong;
   return ReportSize(size);
 }
 cusparseStatus_t cusparseSparseToDense(cusparseHandle_t handle, cusparseConstSpMatDescr_t a,
                                        cusparseDnMatDescr_t b, cusparseSparseToDenseAlg_t alg, void*) {
-  if (const cusparseStatus_t wrong = CheckConversion(handle, a, b, alg)) return wrong;
+  if (const cusparseStatus_t wrong = CheckExpansion(handle, a, b, alg)) return wrong;
   return OnStream(handle, "cusparseSparseToDense", [a = *a, b = *b] { Expand(a, b); });
 }
 cusparseStatus_t cusparseDenseToSparse_bufferSize(cusparseHandle_t handle, cusparseConstDnMatDescr_t a,

@@ -75,9 +75,12 @@ inline void StoreIndex(void* data, cusparseIndexType_t type, int64_t i, int64_t 
 // How many rows, columns, entries, block rows or slices the format is stored by.
 int64_t OuterSize(const cusparseSpMatDescr& m);
 
+// What a block of blocked ELL counts as whose column is -1: no block, or, as recorded of products, the first.
+enum class MissingBlock : uint8_t { kNone, kFirst };
+
 // visit(row, column, index of the value) for the stored entries of matrix `batch` that belong to the outer
 // indices begin ... end - 1, in the order of storage.
-template <typename Visit>
+template <MissingBlock kMissing = MissingBlock::kNone, typename Visit>
 void ForEntries(const cusparseSpMatDescr& m, int batch, int64_t begin, int64_t end, const Visit& visit) {
   const int64_t value = batch * m.value_stride;
   const Indices index = IndicesOf(m.indices, m.index_type, m.base, batch * m.index_stride);
@@ -108,13 +111,15 @@ void ForEntries(const cusparseSpMatDescr& m, int batch, int64_t begin, int64_t e
       }
       return;
     case CUSPARSE_FORMAT_BLOCKED_ELL: {
-      // Values are stored as a row-major matrix of m.rows by block_columns; -1 is no block.
+      // Values are stored as a row-major matrix of m.rows by block_columns.
       const int64_t size = m.block_rows, blocks = m.block_columns / size;
       for (int64_t i = begin; i < end; ++i) {
         for (int64_t r = i * size; r < std::min(m.rows, (i + 1) * size); ++r) {
           for (int64_t b = 0; b < blocks; ++b) {
-            const int64_t column = index[i * blocks + b];
-            for (int64_t c = 0; column >= 0 && c < size; ++c)
+            const int64_t stored = index[i * blocks + b];
+            if (stored < 0 && kMissing == MissingBlock::kNone) continue;
+            const int64_t column = std::max<int64_t>(stored, 0);
+            for (int64_t c = 0; c < size; ++c)
               visit(r, column * size + c, value + r * m.block_columns + b * size + c);
           }
         }

@@ -33,6 +33,8 @@ cusparseStatus_t Get(cusparseConstSpMatDescr_t descr, cusparseFormat_t format, i
       index_type == nullptr || base == nullptr || type == nullptr)
     return CUSPARSE_STATUS_INVALID_VALUE;
   *rows = descr->rows, *cols = descr->columns, *nnz = descr->nnz;
+  // As recorded, whatever the stored columns are.
+  if (descr->format == CUSPARSE_FORMAT_BLOCKED_ELL) *nnz = descr->rows * descr->columns * descr->block_rows;
   *offsets = descr->offsets, *indices = descr->indices, *values = descr->values;
   *offset_type = descr->offset_type, *index_type = descr->index_type;
   *base = descr->base, *type = descr->type;
@@ -276,6 +278,8 @@ cusparseStatus_t cusparseSpMatGetSize(cusparseConstSpMatDescr_t descr, int64_t* 
   if (descr == nullptr || rows == nullptr || cols == nullptr || nnz == nullptr)
     return CUSPARSE_STATUS_INVALID_VALUE;
   *rows = descr->rows, *cols = descr->columns, *nnz = descr->nnz;
+  // As recorded, whatever the stored columns are.
+  if (descr->format == CUSPARSE_FORMAT_BLOCKED_ELL) *nnz = descr->rows * descr->columns * descr->block_rows;
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t cusparseSpMatGetStridedBatch(cusparseConstSpMatDescr_t descr, int* count) {

@@ -42,7 +42,7 @@ OwnRows<C> CollectRows(const cusparseSpMatDescr& m, cusparseOperation_t op, int 
   result.offset.assign(static_cast<size_t>(result.rows) + 1, 0);
   const int64_t outer = OuterSize(m);
   const auto visit_all = [&](const auto& visit) {
-    ForEntries(m, batch, 0, outer, [&](int64_t row, int64_t column, int64_t p) {
+    ForEntries<MissingBlock::kFirst>(m, batch, 0, outer, [&](int64_t row, int64_t column, int64_t p) {
       if (transposed) std::swap(row, column);
       if (row < result.rows && column < result.columns && keep(row, column)) visit(row, column, p);
     });

@@ -162,6 +162,8 @@ cusparseStatus_t cusparseSpGEMM_estimateMemory(cusparseHandle_t handle, cusparse
                                                float fraction, size_t* size3, void* buffer3, size_t* size2) {
   if (const cusparseStatus_t wrong = CheckValued(handle, opA, opB, alpha, a, b, beta, c, compute, alg, descr))
     return wrong;
+  // As documented, of the two algorithms that can do with less memory.
+  if (alg != CUSPARSE_SPGEMM_ALG2 && alg != CUSPARSE_SPGEMM_ALG3) return CUSPARSE_STATUS_INVALID_VALUE;
   if (!(fraction > 0 && fraction <= 1)) return CUSPARSE_STATUS_INVALID_VALUE;
   return buffer3 == nullptr ? ReportSize(size3) : ReportSize(size2);
 }

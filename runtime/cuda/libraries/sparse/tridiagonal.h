@@ -94,13 +94,13 @@ template <typename T>
 cusparseStatus_t TridiagonalInterleavedBufferSize(const char*, cusparseHandle_t h, int algorithm, int m,
                                                   const T*, const T*, const T*, const T*, int count,
                                                   size_t* size) {
-  if (h == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
+  if (const cusparseStatus_t wrong = CheckNamed(h, algorithm >= 0, algorithm <= 2)) return wrong;
   return ReportSize(size);
 }
 template <typename T>
 cusparseStatus_t TridiagonalInterleaved(const char* name, cusparseHandle_t h, int algorithm, int m, T* dl,
                                         T* d, T* du, T* x, int count, void*) {
-  if (const cusparseStatus_t wrong = CheckNamed(h, algorithm >= 0, algorithm <= 2, m >= 1, count > 0))
+  if (const cusparseStatus_t wrong = CheckNamed(h, algorithm >= 0, algorithm <= 2, m >= 1, count >= 0))
     return wrong;
   return OnStream(h, name, [=] {
     libraries::ForRanges(count, std::max(1, (1 << 13) / m), [&](int64_t begin, int64_t end) {
