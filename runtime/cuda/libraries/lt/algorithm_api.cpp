@@ -47,7 +47,7 @@ cublasLtMatmulHeuristicResult_t ResultOf(int id) {
   return result;
 }
 
-// Whatever the other types are: an algorithm's number says nothing about them.
+// Whatever the other types are: the one algorithm is for all of them.
 bool IsCompute(cublasComputeType_t type) {
   return type >= CUBLAS_COMPUTE_16F && type <= CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT;
 }
