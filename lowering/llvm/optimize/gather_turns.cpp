@@ -20,7 +20,7 @@ namespace match = llvm::PatternMatch;
 
 constexpr unsigned kMaxTurns = 32, kPartBytes = 16;
 constexpr uint64_t kMaxBytes = 16384;  // of the columns of one function: half of a first cache
-constexpr int kDepth = 8;              // instructions that an address is followed through
+constexpr int kDepth = 12;             // instructions that an address is followed through
 
 using Values = llvm::SmallVector<llvm::Value*, 8>;
 
@@ -78,7 +78,7 @@ class Columns {
                    bytes = element * type->getNumElements() * turns_;
     llvm::Value* pointers = gather.getArgOperand(0);
     if (bytes > bytes_left_ || StepOf(pointers, kDepth) != static_cast<int64_t>(element) ||
-        !reads_.MayLeave(gather))
+        !CanBeMade(pointers, kDepth) || !reads_.MayLeave(gather))
       return false;
     bytes_left_ -= bytes;
     llvm::BasicBlock& entry = gather.getFunction()->getEntryBlock();
@@ -169,6 +169,16 @@ class Columns {
     if (same == nullptr || !evolution_.isSCEVable(same->getType())) return false;
     const llvm::APInt largest = evolution_.getUnsignedRangeMax(evolution_.getSCEV(same)).zext(64);
     return (largest + most).ult(uint64_t{1} << (sum->getType()->getScalarSizeInBits() - 1));
+  }
+
+  // Whether the value of the first turn can be computed in front of the loop.
+  bool CanBeMade(llvm::Value* value, int depth) {
+    const auto* inst = llvm::dyn_cast<llvm::Instruction>(value);
+    if (inst == nullptr || !loop_.contains(inst)) return true;
+    if (llvm::isa<llvm::PHINode>(inst)) return inst->getParent() == loop_.getHeader();
+    return depth != 0 && !inst->mayReadOrWriteMemory() && llvm::isSafeToSpeculativelyExecute(inst) &&
+           llvm::all_of(inst->operands(),
+                        [&](const llvm::Use& operand) { return CanBeMade(operand.get(), depth - 1); });
   }
 
   // The value of the first turn, in front of the loop.
