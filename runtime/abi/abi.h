@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define PTX2CPU_ABI_VERSION 4u
+#define PTX2CPU_ABI_VERSION 5u
 
 /* Linear thread id t -> packed (x | y << 10 | z << 20); CUDA's limits 1024, 1024, 64 fit. */
 #define PTX2CPU_TID_Y_SHIFT 10
@@ -68,6 +68,7 @@ struct ptx2cpu_block {
   uint32_t
       window_bytes; /* the shared window: shared_bytes, then tensor memory (tensor_core.h), if it is used */
   struct ptx2cpu_check_range* check_ranges; /* checked code: PTX2CPU_CHECK_RANGES entries (check.h) */
+  uint32_t alone;                           /* no other thread runs code of kernels (lone_launches.h) */
 };
 #define PTX2CPU_GRID_WORKSPACE_BYTES 64u
 

@@ -8,6 +8,7 @@
 
 #include "runtime/abi/flushing.h"
 #include "runtime/abi/joined_blocks.h"
+#include "runtime/abi/lone_launches.h"
 #include "runtime/abi/swapped_axes.h"
 
 namespace ptx2cpu::rt {
@@ -55,6 +56,8 @@ bool MayReplace(const ptx2cpu_kernel& kernel, const ptx2cpu_kernel& later, const
   // Code that can join blocks runs them one by one too, for a launch that began so.
   ptx2cpu_kernel first = kernel;
   first.flags |= later.flags & (PTX2CPU_KERNEL_JOINS_BLOCKS | PTX2CPU_KERNEL_JOINS_LONG_ROWS);
+  // A launch that began beside others ends so.
+  first.flags |= later.flags & PTX2CPU_KERNEL_MAY_RUN_ALONE;
   // Each launcher follows these of the code that it runs.
   first.flags ^= (first.flags ^ later.flags) & (PTX2CPU_KERNEL_SWAPS_AXES | PTX2CPU_KERNEL_FLUSHES);
   return true

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/abi/launch_shape.h"
+#include "runtime/abi/lone_launches.h"
 #include "runtime/check/checks.h"
 #include "runtime/launch/atomic_order.h"
 #include "runtime/launch/launch_job.h"
@@ -197,6 +198,10 @@ void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned m
   const LaunchShape launched = ShapeWithAxesOf(job->kernel(), job->shape());
   const profile::LaunchScope seen(job->kernel(), launched.grid, launched.block,
                                   launched.dynamic_shared_bytes);
+  const bool may_be_alone =
+      (job->kernel().flags & PTX2CPU_KERNEL_MAY_RUN_ALONE) != 0 && !BlocksWait(job->kernel(), job->shape());
+  RunningLaunches::Scope running(ThreadPool::Get().launches(), may_be_alone);
+  job->set_running(&running);
   if (!check::Checks(job->kernel())) [[likely]]
     return runner.Run(job, max_workers);
   check::BeginLaunch(&job->launch(), job->kernel(), job->launch().services->heap,

@@ -30,6 +30,8 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   const std::byte* parameters() const { return params_; }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   std::optional<LaunchError>& error() { return error_; }
+  // While it runs; by its owner.
+  void set_running(RunningLaunches::Scope* running) { running_ = running; }
   // One worker's share of the grid, as a bar of its track where a timeline is wanted.
   void Work(unsigned worker, Arena& arena) final;
   // The first error stays.
@@ -52,6 +54,7 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   void ForgetTurned(const ptx2cpu_block& block);
 
  protected:
+  RunningLaunches::Scope* running_launch() { return running_; }
   // Runs blocks until none is left for this worker. False: there was none.
   virtual bool RunBlocks(unsigned worker, Arena& arena) = 0;
 
@@ -65,6 +68,7 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   const LaunchShape shape_;
   const std::byte* params_;
   const bool cooperative_;
+  RunningLaunches::Scope* running_ = nullptr;
   ptx2cpu_launch launch_;
   alignas(64) uint8_t grid_workspace_[PTX2CPU_GRID_WORKSPACE_BYTES] = {};  // of a cooperative launch
   alignas(64) std::atomic<bool> failed_{false};

@@ -139,6 +139,7 @@ void PlainJob::AskForHelp(unsigned worker, double per_block) {
   if (!near && work <= kHelpSeconds) return;
   const double workers = work / (near ? kNearShareSeconds : kShareSeconds);
   part_count_ = static_cast<uint32_t>(std::clamp(workers, 2.0, static_cast<double>(max_parts_)));
+  running_launch()->EndAlone();
   Divide(worker);
   ThreadPool::Get().RequestHelp(*this, part_count_ - 1);
 }
@@ -298,6 +299,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     const ptx2cpu_kernel* code = code_.load(std::memory_order_acquire);
     // What waits does what the code that left it does; other code may defer other atomics.
     if (std::exchange(running, code) != code) deferred.Finish();
+    block.alone = parts_ == nullptr && running_launch()->StaysAlone();
     const auto run = [&](uint64_t first, uint64_t count) {
       if (SwapsAxes(*code) != SwapsAxes(kernel())) [[unlikely]]
         return turned.Run(*code, first, count, landing);

@@ -12,6 +12,7 @@
 
 #include "runtime/abi/block_order.h"
 #include "runtime/abi/joined_blocks.h"
+#include "runtime/abi/lone_launches.h"
 #include "runtime/abi/swapped_axes.h"
 
 namespace ptx2cpu::rt {
@@ -20,8 +21,8 @@ namespace {
 
 static_assert((PTX2CPU_KERNEL_HAS_EARLY_EXIT ^ PTX2CPU_KERNEL_RESUMES_BLOCKS ^ PTX2CPU_KERNEL_DEFERS_ATOMICS ^
                PTX2CPU_KERNEL_HAS_TENSOR_MEMORY ^ PTX2CPU_KERNEL_LOGS_ATOMICS ^ PTX2CPU_KERNEL_JOINS_BLOCKS ^
-               PTX2CPU_KERNEL_JOINS_LONG_ROWS ^ PTX2CPU_KERNEL_ORDER_MATTERS ^ PTX2CPU_KERNEL_SWAPS_AXES) ==
-                  895,
+               PTX2CPU_KERNEL_JOINS_LONG_ROWS ^ PTX2CPU_KERNEL_ORDER_MATTERS ^ PTX2CPU_KERNEL_SWAPS_AXES ^
+               PTX2CPU_KERNEL_MAY_RUN_ALONE) == 2943,
               "each flag of kernels is a bit of its own");
 
 template <typename Word, typename Combine>

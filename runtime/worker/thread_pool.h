@@ -21,6 +21,7 @@
 #include "runtime/worker/arena.h"
 #include "runtime/worker/call_box.h"
 #include "runtime/worker/failure.h"
+#include "runtime/worker/running_launches.h"
 
 namespace ptx2cpu::rt {
 
@@ -88,6 +89,8 @@ class ThreadPool {
   static bool OnWorker();
   static unsigned CurrentWorker();
 
+  RunningLaunches& launches() { return launches_; }
+
   std::unique_ptr<Arena> TakeArena();
   void ReturnArena(std::unique_ptr<Arena> arena);
 
@@ -129,6 +132,7 @@ class ThreadPool {
   unsigned size_ = 1;
   const bool may_look_;               // looking for work takes no processor from one who would bring it
   std::unique_ptr<CallBox[]> boxes_;  // one for each worker
+  RunningLaunches launches_;
   std::atomic<WorkSource*> source_{nullptr};
   std::mutex mutex_;  // arenas_
   std::vector<std::unique_ptr<Arena>> arenas_;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "lowering/llvm/module/lane_report.h"
+#include "runtime/worker/thread_pool.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 #include "tests/quick.h"
@@ -75,7 +76,7 @@ struct Ran {
   uint64_t total = 0;
   std::vector<uint64_t> old;  // 64-bit words, or 32-bit ones in halves
 };
-Ran Run(const ptx2cpu_kernel& kernel, uint64_t start, uint32_t n) {
+Ran RunOnce(const ptx2cpu_kernel& kernel, uint64_t start, uint32_t n) {
   Ran ran{start, std::vector<uint64_t>(128)};
   struct {
     uint64_t* total;
@@ -86,6 +87,15 @@ Ran Run(const ptx2cpu_kernel& kernel, uint64_t start, uint32_t n) {
   const auto error = rt::Launch(kernel, {{1, 1, 1}, {96, 1, 1}, 0}, bytes, {.max_workers = 1});
   if (error) FAIL(error->message);
   return ran;
+}
+// Alone, and as beside another launch.
+Ran Run(const ptx2cpu_kernel& kernel, uint64_t start, uint32_t n) {
+  const Ran alone = RunOnce(kernel, start, n);
+  rt::RunningLaunches::Scope other(rt::ThreadPool::Get().launches(), false);
+  Ran beside = RunOnce(kernel, start, n);
+  CHECK(alone.total == beside.total);
+  CHECK(alone.old == beside.old);
+  return beside;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "runtime/worker/thread_pool.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 
@@ -78,6 +79,7 @@ std::optional<rt::LaunchError> Run(const Kernel& kernel, const Launch& launch, v
     void *table, *out;
     uint32_t n, step, words;
   } params{table, out, launch.n, launch.step, launch.words};
+  rt::RunningLaunches::Scope other(rt::ThreadPool::Get().launches(), false);  // alone, nothing waits
   return rt::Launch(*kernel.descriptor, {{launch.blocks, 1, 1}, {launch.threads, 1, 1}, 0},
                     std::as_bytes(std::span(&params, 1)).first(kernel.descriptor->parameter_bytes),
                     {.max_workers = launch.workers});

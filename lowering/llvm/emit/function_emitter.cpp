@@ -68,7 +68,8 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       matrix_slots(*this),
       matrix_tiles(*this),
       alignment(*this),
-      deferred(*this, f) {
+      deferred(*this, f),
+      lone(*this, f) {
   body.Begin(f);
 }
 

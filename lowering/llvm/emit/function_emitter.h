@@ -18,6 +18,7 @@
 #include "lowering/llvm/emit/alignment_notes.h"
 #include "lowering/llvm/emit/deferred_atomics.h"
 #include "lowering/llvm/emit/function_body.h"
+#include "lowering/llvm/emit/lone_atomics.h"
 #include "lowering/llvm/emit/matrix_arrays.h"
 #include "lowering/llvm/emit/matrix_slots.h"
 #include "lowering/llvm/emit/matrix_tiles.h"
@@ -63,6 +64,7 @@ struct FunctionEmitter {
   MatrixTiles matrix_tiles;
   Alignment alignment;
   DeferredAtomics deferred;
+  LoneAtomics lone;
 };
 
 // One instruction about to be emitted.

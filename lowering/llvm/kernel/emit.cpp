@@ -21,6 +21,7 @@
 #include "runtime/abi/deferred_atomics.h"
 #include "runtime/abi/flushing.h"
 #include "runtime/abi/joined_blocks.h"
+#include "runtime/abi/lone_launches.h"
 #include "runtime/abi/swapped_axes.h"
 
 namespace ptx2cpu::lowering {
@@ -110,6 +111,7 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel, bool fl
     if (flushes) DeclareFlushing(*function);
     FunctionEmitter emitter(m, kernel, function, one_dimensional);
     LayOutDeferred(m.layout, emitter.deferred);
+    if (emitter.lone.any()) m.layout.flags |= PTX2CPU_KERNEL_MAY_RUN_ALONE;
     TRY_STATUS(kernel.resumes == ir::Resumes::kNever    ? EmitKernel(emitter)
                : kernel.resumes == ir::Resumes::kBlocks ? EmitBlockStep(emitter)
                                                         : EmitStep(emitter));

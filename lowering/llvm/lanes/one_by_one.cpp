@@ -190,6 +190,20 @@ Status LanesOneByOne::EachOf(const Mask& mask, const std::function<Status(Value 
   return {};
 }
 
+// What launches that are alone do before they continue at `after`; the builder is where others are then.
+Status LanesOneByOne::WhereAlone(const std::function<Status()>& lanes, llvm::BasicBlock* after) {
+  llvm::BasicBlock *alone = e.body.NewBlock("alone"), *others = e.body.NewBlock("not_alone");
+  b.CreateCondBr(e.lone.Alone(), alone, others);
+  b.SetInsertPoint(alone);
+  {
+    const LoneAtomics::Decided decided(e.lone, true);
+    TRY_STATUS(lanes());
+  }
+  b.CreateBr(after);
+  b.SetInsertPoint(others);
+  return {};
+}
+
 Status LanesOneByOne::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   std::vector<Stored> operands, results;
   for (ValueId id : inst.results) {
@@ -219,6 +233,11 @@ Status LanesOneByOne::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
     b.SetInsertPoint(some);
     return each();
   };
+  std::optional<LoneAtomics::Decided> others;
+  if (e.lone.IsOpen(inst)) {
+    TRY_STATUS(WhereAlone(short_ones, after));
+    others.emplace(e.lone, false);
+  }
   if (e.deferred.Waits(inst)) {
     TRY_STATUS(v.atomics.CombineInWindow(inst, mask, after));
     llvm::BasicBlock *wait = e.body.NewBlock("wait"), *direct = e.body.NewBlock("at_once");
@@ -240,13 +259,17 @@ Status LanesOneByOne::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   }
   b.CreateBr(after);
   b.SetInsertPoint(after);
+  LoadResults(results);
+  return {};
+}
+
+void LanesOneByOne::LoadResults(std::span<const Stored> results) {
   for (const Stored& result : results) {
     Value all =
         b.CreateAlignedLoad(VectorOf(e.m.MemoryTypeOf(f.type_of(result.id))), result.array, llvm::Align(64));
     if (f.type_of(result.id) == ir::Type::kI1) all = b.CreateICmpNE(all, Literal(all, 0));
     e.values.SetShaped(result.id, {all, nullptr, nullptr});
   }
-  return {};
 }
 
 // A load for each byte, one for the word that it chooses, and a store are all accesses that a processor

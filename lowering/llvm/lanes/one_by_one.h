@@ -35,6 +35,8 @@ class LanesOneByOne : LanePart {
   Status AllLanesFrom(std::span<const Stored> operands, const OfLane& body);
 
  private:
+  void LoadResults(std::span<const Stored> results);
+  Status WhereAlone(const std::function<Status()>& lanes, llvm::BasicBlock* after);
   Stored StoredOf(ir::ValueId id);
   llvm::Value* ElementOf(const Stored& stored, llvm::Value* lane);
   const ir::Inst* RowOf(const ir::Inst& inst, ir::ValueId source) const;

@@ -1,0 +1,14 @@
+// Atomics that need no lock where no other host thread runs code of kernels (runtime/abi/lone_launches.h).
+#pragma once
+
+#include "ir/function.h"
+
+namespace ptx2cpu::analysis {
+
+// One that is atomic for threads of the device only, in memory that other blocks see.
+bool MayBeAlone(const ir::Inst& inst);
+
+// Whether the kernel has some and its launches may run alone: they neither suspend nor call what may wait.
+bool MayRunAlone(const ir::Function& f);
+
+}  // namespace ptx2cpu::analysis
