@@ -3,7 +3,9 @@
 
 #include "analysis/lanes/block_order.h"
 #include "analysis/lanes/residues.h"
+#include "ir/function.h"
 #include "ir/text/text.h"
+#include "lowering/compile.h"
 #include "lowering/llvm/module/kernel_layout.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
@@ -282,7 +284,7 @@ TEST_CASE("notes leave loops over threads vectors", "[alignment]") {
   auto target = lowering::ResolveTarget("x86-64-v3");
   REQUIRE(target);
   const auto text = [&](AlignmentChecks checks) {
-    ir::Module module = BuildKernel(kVecAdd, "vecadd");
+    const BuiltKernel module = BuildKernel(kVecAdd, "vecadd");
     auto jit = lowering::Jit::Create({.entry_points = EntryPoints(), .target = *target, .alignment = checks});
     if (!jit) FAIL(jit.error().Render());
     auto code = (*jit)->Explain(module, "vecadd", lowering::Jit::Stage::kOptimized);

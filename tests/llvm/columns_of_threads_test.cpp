@@ -1,6 +1,7 @@
 // Blocks whose rows have one thread: their columns are vectors.
 #include <catch2/catch.hpp>
 
+#include "lowering/compile.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 #include "tests/llvm/run_over_numbers.h"
@@ -77,7 +78,7 @@ TEST_CASE("columns of each shape give what single threads do", "[columns]") {
           RunOverNumbers(KernelFor(block), {.target = *lowering::ResolveTarget(target)}, {kBlocks, 1, 1},
                          {block.x, block.y, block.z}, count, live);
       for (uint32_t i = 0; i < count; ++i) {
-        // Of several threads of a row the last one's number may stand there.
+        // Where several threads of a row store, any of their numbers may remain.
         const uint32_t least = i + i / per_block * block.x;
         CHECK((i < live ? out[i] >= least && out[i] < least + block.x : out[i] == 0));
       }

@@ -104,7 +104,7 @@ TEST_CASE("atomics of all threads at one address are one of a vector", "[atomics
   test::Sample sample(5);
   for (const Operation& op : kOperations) {
     INFO(op.name << "." << op.type);
-    const ir::Module module = BuildKernel(KernelOf(op, false), "k");
+    const BuiltKernel module = BuildKernel(KernelOf(op, false), "k");
     auto reporting = lowering::Jit::Create(Options("x86-64-v4", 16));
     REQUIRE(reporting);
     const auto report = (*reporting)->ReportLanes(module, "k");

@@ -281,7 +281,7 @@ TEST_CASE("a word that is misaligned, or beyond the window's pages, faults in it
   }
 }
 
-TEST_CASE("atomics wait only where nothing can tell", "[deferred]") {
+TEST_CASE("atomics wait only where nothing can observe it", "[deferred]") {
   const auto defers = [](const std::string& code) { return Compile(Tally(code)).Defers(); };
   CHECK(defers("  atom.global.add.u32 %v, [%at], %w;\n"));  // its result is not read
   CHECK_FALSE(defers("  atom.global.add.u32 %v, [%at], %w;\n  st.global.u32 [%own], %v;\n"));

@@ -78,7 +78,7 @@ std::vector<std::byte> Run(const auto& run, uint32_t seed) {
 
 void CheckSame(const std::string& body, uint32_t seed) {
   INFO(body);
-  const ir::Module module = BuildKernel(Kernel(body), "k");
+  const BuiltKernel module = BuildKernel(Kernel(body), "k");
   const auto expected =
       Run([&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); }, seed);
   for (const std::string target : kTargets) {

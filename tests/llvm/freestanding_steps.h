@@ -48,7 +48,7 @@ static int RunCollective(const struct ptx2cpu_kernel* kernel, struct ptx2cpu_blo
   return 0;
 }
 
-/* Counts the warp when all its lanes wait at a barrier; lets go on who waits at a full one. */
+/* Counts the warp when all its lanes wait at a barrier; resumes the warps that wait at a full one. */
 static void RunBarriers(const struct ptx2cpu_kernel* kernel, struct ptx2cpu_block* block, uint32_t warp) {
   const uint32_t waiting = LanesIn(warp, kWaiting);
   if (waiting == 0 || waiting != ~LanesIn(warp, kExited)) return;

@@ -148,7 +148,7 @@ size_t BytesOf(const Records& records, uint32_t n) {
 TEST_CASE("neighbouring lanes whose elements are close together are loaded together", "[groups][long]") {
   for (const Records& records : kCases) {
     INFO(records.what);
-    const ir::Module module = BuildKernel(KernelOf(records), "k");
+    const BuiltKernel module = BuildKernel(KernelOf(records), "k");
     auto report_jit = lowering::Jit::Create(Options("x86-64-v4", 16));
     REQUIRE(report_jit);
     const auto report = (*report_jit)->ReportLanes(module, "k");
@@ -239,7 +239,7 @@ on:
 }  // namespace
 
 TEST_CASE("what an address is made of is not tested in the loop, also for a later block", "[groups]") {
-  const ir::Module module = BuildKernel(std::string(kHead) + kAcrossBlocks, "k");
+  const BuiltKernel module = BuildKernel(std::string(kHead) + kAcrossBlocks, "k");
   auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
   REQUIRE(jit);
   const auto code = (*jit)->Explain(module, "k", lowering::Jit::Stage::kOptimized);
@@ -301,7 +301,7 @@ constexpr const char* kAfterBarrier = R"(
 }  // namespace
 
 TEST_CASE("addresses made of bits of several coordinates are computed again after a barrier", "[groups]") {
-  const ir::Module module = BuildKernel(std::string(kHead) + kAfterBarrier, "k");
+  const BuiltKernel module = BuildKernel(std::string(kHead) + kAfterBarrier, "k");
   auto jit = lowering::Jit::Create(Options("x86-64-v4", 32));
   REQUIRE(jit);
   const auto code = (*jit)->Explain(module, "k", lowering::Jit::Stage::kOptimized);

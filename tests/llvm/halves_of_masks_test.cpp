@@ -49,8 +49,8 @@ TEST_CASE("masks are read as 16-bit floats on every processor", "[half]") {
                               "  mov.b32 {%h, %high}, %r;",
                               "  setp.eq.f64 %p, %a, %b;\n  vote.sync.ballot.b32 %r, %p, -1;\n"
                               "  mov.b32 {%high, %h}, %r;"}) {
-    const ir::Module module = BuildKernel(Kernel(compare), "k");
-    const ir::Module* const kernels[] = {&module};
+    const BuiltKernel module = BuildKernel(Kernel(compare), "k");
+    const ir::Module* const kernels[] = {&module.module()};
     for (const char* cpu : {"sapphirerapids", "x86-64-v4"}) {
       for (const unsigned width : {1u, 16u, 32u}) {
         for (const int level : {0, 1, 2}) {

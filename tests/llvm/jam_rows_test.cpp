@@ -16,7 +16,7 @@ constexpr uint32_t kColumns = 16;
 struct Shape {
   uint32_t rows = 16, terms = 12;
   bool guards = false;   // only rows below `limit` store
-  bool rereads = false;  // between two halves of the chain a row stores what it reads again behind
+  bool rereads = false;  // between two halves of the chain a row stores what it reads again afterwards
 };
 
 // Of a tile of rows x 16 words in shared memory: out[y][x] = sum of tile[y][k] * tile[k][x].

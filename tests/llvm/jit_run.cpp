@@ -2,17 +2,19 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/llvm/kernels.h"
+#include "ir/function.h"
+#include "runtime/launch/launch.h"
 
 namespace ptx2cpu::llvm_test {
 
-Result<std::shared_ptr<JitKernel>> JitKernel::Create(ir::Module module, lowering::JitOptions options) {
+Result<std::shared_ptr<JitKernel>> JitKernel::Create(const BuiltKernel& module,
+                                                     lowering::JitOptions options) {
   auto self = std::make_shared<JitKernel>();
-  self->module_ = std::move(module);
+  self->module_ = module;
   if (options.entry_points.empty()) options.entry_points = EntryPoints();
   self->jit_ = TRY(lowering::Jit::Create(std::move(options)));
-  self->kernel_ = TRY(self->jit_->Add(self->module_));
-  for (const ir::Variable& variable : self->module_.variables) {
+  self->kernel_ = TRY(self->jit_->Add(self->module()));
+  for (const ir::Variable& variable : self->module().variables) {
     const std::byte* at = self->jit_->Variable(variable.name);
     if (at != nullptr)
       self->initial_.push_back({at, at + variable.size});
@@ -27,14 +29,14 @@ JitKernel::~JitKernel() = default;
 Status JitKernel::Run(harness::KernelCall& call, unsigned workers) {
   for (size_t i = 0; i < initial_.size(); ++i) {
     if (!initial_[i].empty())
-      std::memcpy(jit_->Variable(module_.variables[i].name), initial_[i].data(), initial_[i].size());
+      std::memcpy(jit_->Variable(module().variables[i].name), initial_[i].data(), initial_[i].size());
   }
   for (const auto& [name, data] : call.variables) {
     std::byte* at = jit_->Variable(name);
     if (at == nullptr) return Fail(ErrorCode::kNotFound, "no module variable " + name);
     std::memcpy(at, data.data(), data.size());
   }
-  const ir::Function& kernel = *module_.FindFunction(kernel_.kernel->name);
+  const ir::Function& kernel = *module().FindFunction(kernel_.kernel->name);
   std::vector<std::byte> params = TRY(harness::PackParameters(kernel.params, kernel.param_bytes, call));
   rt::LaunchOptions options;
   options.max_workers = workers;

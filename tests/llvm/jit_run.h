@@ -3,12 +3,14 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "lowering/llvm/output/jit.h"
 #include "runtime/entry/entry_point_list.h"
 #include "runtime/launch/launch.h"
-#include "tools/harness/compiled_call.h"
+#include "tests/llvm/kernels.h"
+#include "tools/harness/kernel_call.h"
 
 namespace ptx2cpu::llvm_test {
 
@@ -17,17 +19,18 @@ inline std::span<const ptx2cpu_entry_point> EntryPoints() { return rt::EntryPoin
 // A Jit with one kernel; every Run starts from freshly initialised module variables.
 class JitKernel {
  public:
-  static Result<std::shared_ptr<JitKernel>> Create(ir::Module module, lowering::JitOptions options = {});
+  static Result<std::shared_ptr<JitKernel>> Create(const BuiltKernel& module,
+                                                   lowering::JitOptions options = {});
   ~JitKernel();
 
   Status Run(harness::KernelCall& call, unsigned workers = 1);
 
   const lowering::CompiledKernel& kernel() const { return kernel_; }
   lowering::Jit& jit() { return *jit_; }
-  const ir::Module& module() const { return module_; }
+  const ir::Module& module() const { return *module_; }
 
  private:
-  ir::Module module_;
+  std::optional<BuiltKernel> module_;
   std::unique_ptr<lowering::Jit> jit_;
   lowering::CompiledKernel kernel_;
   std::vector<std::vector<std::byte>> initial_;

@@ -1,6 +1,7 @@
 // The JIT: launches, module variables, faults with their PTX lines, calls, explanations.
 #include <catch2/catch.hpp>
 
+#include "lowering/compile.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 
@@ -101,7 +102,7 @@ TEST_CASE("kernels of one module share its variables, and a caller can own them"
   alignas(16) uint32_t mine = 11;
   REQUIRE((*jit)->Bind("scale", reinterpret_cast<std::byte*>(&mine)));
   CHECK_FALSE((*jit)->Bind("scale", reinterpret_cast<std::byte*>(&mine)));
-  ir::Module module = BuildKernel(kBlockSum, "block_sum");
+  const BuiltKernel module = BuildKernel(kBlockSum, "block_sum");
   auto first = (*jit)->Add(module), second = (*jit)->Add(module);
   REQUIRE(first);
   REQUIRE(second);
@@ -281,7 +282,7 @@ TEST_CASE("what cannot be emitted is refused with its line") {
   CHECK(added.error().code == ErrorCode::kUnsupported);
   CHECK(added.error().message.find("missing") != std::string::npos);
   CHECK(added.error().at.line != 0);
-  ir::Module simt = BuildKernel(
+  const BuiltKernel simt = BuildKernel(
       kVecAdd, "vecadd", {.pipeline = {.passes = {}, .stop_after = "ir", .dump_after = {}, .dump = {}}});
   auto early = (*jit)->Add(simt, "vecadd");
   REQUIRE_FALSE(early);

@@ -51,7 +51,7 @@ harness::KernelCall Call() {
 }
 
 std::vector<std::byte> Alone(const std::string& kernel) {
-  const ir::Module module = BuildKernel(JoinedKernels(), kernel);
+  const BuiltKernel module = BuildKernel(JoinedKernels(), kernel);
   harness::KernelCall call = Call();
   const Status status = harness::RunInterpreter(module, call);
   if (!status) FAIL(status.error().Render());

@@ -2,9 +2,15 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <memory>
 #include <string>
 
-#include "lowering/compile.h"
+namespace ptx2cpu::ir {
+struct Module;
+}  // namespace ptx2cpu::ir
+namespace ptx2cpu::lowering {
+struct BuildOptions;
+}  // namespace ptx2cpu::lowering
 
 namespace ptx2cpu::llvm_test {
 
@@ -146,7 +152,20 @@ inline const std::string kExotic = kHead + R"(
 }
 )";
 
-ir::Module BuildKernel(const std::string& ptx, const std::string& kernel,
-                       const lowering::BuildOptions& options = {});
+// A module for tests that only pass it on: they need no header of the IR, and a change of one compiles none
+// of them again.
+class BuiltKernel {
+ public:
+  BuiltKernel(ir::Module module);
+  operator const ir::Module&() const { return *module_; }
+  const ir::Module& module() const { return *module_; }
+
+ private:
+  std::shared_ptr<const ir::Module> module_;
+};
+
+BuiltKernel BuildKernel(const std::string& ptx, const std::string& kernel);
+BuiltKernel BuildKernel(const std::string& ptx, const std::string& kernel,
+                        const lowering::BuildOptions& options);
 
 }  // namespace ptx2cpu::llvm_test

@@ -293,7 +293,7 @@ class Generator {
                   Address(shared ? tile_ : data_, Own(shared, Pick(4)), 4)));
   }
 
-  // Makes the variables parameters of `block` and goes on there.
+  // Makes the variables parameters of `block` and continues there.
   void Continue(BlockId block) {
     here_ = block;
     ended_ = false;
@@ -466,7 +466,7 @@ class Generator {
   ir::Function* f_ = nullptr;
   BlockId here_;
   uint32_t line_ = 0;
-  bool ended_ = false;    // control does not go on from here_
+  bool ended_ = false;    // control does not continue from here_
   bool strided_ = false;  // a thread's words lie together, else those of all threads
   bool apart_ = false;    // with accesses that only single lanes can make
   std::vector<ValueId> variables_;

@@ -57,7 +57,7 @@ TEST_CASE("the report counts accesses by what they are in vectors") {
   CHECK(loop.why.empty());
 }
 
-TEST_CASE("the report says why threads run one by one") {
+TEST_CASE("the report states why threads run one by one") {
   const auto asked = ReportOf("  ld.global.u32 %v, [%in];\n  st.global.u32 [%out], %v;\n", 1);
   REQUIRE(asked.loops.size() == 1);
   CHECK(asked.loops[0].width == 1);

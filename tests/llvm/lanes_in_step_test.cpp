@@ -3,6 +3,7 @@
 // are written as GCC writes them; blocks on several host threads meet at one word.
 #include <catch2/catch.hpp>
 
+#include "lowering/compile.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 
@@ -131,7 +132,7 @@ uint64_t FirstWordBackwards(const std::string& turn, const std::string& stage) {
   lowering::BuildOptions options;
   options.pipeline.passes.tier = lowering::Tier::kLanes;
   options.pipeline.stop_after = stage;
-  const ir::Module module = BuildKernel(Kernel(turn, 1), "k", options);
+  const BuiltKernel module = BuildKernel(Kernel(turn, 1), "k", options);
   harness::KernelCall call{{1, 1, 1}, {32, 1, 1}, 0, {}, {}, {}};
   auto words = rt::ParseSpec("inout:u64:[0,0,0,0]");
   REQUIRE(words);

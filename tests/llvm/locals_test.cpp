@@ -115,9 +115,7 @@ const std::string kBodies[] = {
         kSum,
 };
 
-std::vector<uint32_t> Run(const std::string& text, const lowering::JitOptions& options, uint32_t threads,
-                          uint32_t block) {
-  const SharedKernel kernel = CompileText(text, options);
+std::vector<uint32_t> Run(JitKernel& kernel, uint32_t threads, uint32_t block) {
   harness::KernelCall call{{(threads + block - 1) / block, 1, 1}, {block, 1, 1}, 0, {}, {}, {}};
   std::vector<uint32_t> words(threads);
   for (uint32_t i = 0; i < threads; ++i) words[i] = (i + 1) * 2654435761u;
@@ -129,7 +127,7 @@ std::vector<uint32_t> Run(const std::string& text, const lowering::JitOptions& o
     call.arguments.push_back(std::move(*parsed));
   }
   call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(threads)));
-  RunOrFail(*kernel, call);
+  RunOrFail(kernel, call);
   std::memcpy(words.data(), call.arguments[1].data.data(), 4 * words.size());
   return words;
 }
@@ -140,12 +138,13 @@ TEST_CASE("locals of lanes that run at once are those of lanes one by one", "[lo
   for (const std::string& body : kBodies) {
     const std::string text = Kernel(body);
     INFO(body);
-    for (uint32_t block : {32u, 77u, 256u}) {
-      const std::vector<uint32_t> wanted = Run(text, {.lane_width = 1}, 500, block);
-      CHECK(Run(text, {.lane_width = 32}, 500, block) == wanted);
-      CHECK(Run(text, {.optimisation = 0, .lane_width = 32}, 500, block) == wanted);
-      CHECK(Run(text, {.target = *lowering::ResolveTarget("x86-64-v3"), .lane_width = 16}, 500, block) ==
-            wanted);
+    const SharedKernel scalar = CompileText(text, {.lane_width = 1});
+    for (const lowering::JitOptions& options : std::initializer_list<lowering::JitOptions>{
+             {.lane_width = 32},
+             {.optimisation = 0, .lane_width = 32},
+             {.target = *lowering::ResolveTarget("x86-64-v3"), .lane_width = 16}}) {
+      const SharedKernel kernel = CompileText(text, options);
+      for (uint32_t block : {32u, 77u, 256u}) CHECK(Run(*kernel, 500, block) == Run(*scalar, 500, block));
     }
   }
 }
@@ -161,7 +160,9 @@ TEST_CASE("long local arrays leave code vectors", "[locals]") {
   CHECK(report->loops[0].width == 32);
   CHECK(report->loops[0].loads.one_by_one == 0);
   CHECK(report->loops[0].stores.one_by_one == 0);
-  CHECK(Run(text, {.lane_width = 32}, 500, 77) == Run(text, {.lane_width = 1}, 500, 77));
+  const SharedKernel vectors = CompileText(text, {.lane_width = 32});
+  const SharedKernel scalar = CompileText(text, {.lane_width = 1});
+  CHECK(Run(*vectors, 500, 77) == Run(*scalar, 500, 77));
 }
 
 namespace {
@@ -178,8 +179,9 @@ uint32_t Expected(uint32_t thread, uint32_t second) {
 void CheckAll(const std::string& text, const std::function<uint32_t(uint32_t)>& expected) {
   INFO(text);
   for (const uint32_t width : {1u, 32u}) {
+    const SharedKernel kernel = CompileText(text, {.lane_width = width});
     for (const uint32_t block : {32u, 77u, 256u}) {
-      const std::vector<uint32_t> words = Run(text, {.lane_width = width}, 500, block);
+      const std::vector<uint32_t> words = Run(*kernel, 500, block);
       for (uint32_t i = 0; i < words.size(); ++i) REQUIRE(words[i] == expected(i));
     }
   }

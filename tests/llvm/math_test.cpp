@@ -10,8 +10,6 @@ extern "C" {
 #undef MATH
 }
 
-using namespace ptx2cpu;
-
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();

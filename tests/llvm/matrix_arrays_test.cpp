@@ -82,7 +82,7 @@ size_t Count(const std::string& text, const std::string& what) {
 TEST_CASE("fragments stay in memory over loops of lanes", "[matrix]") {
   size_t counts[2];
   for (const bool a_is_first : {false, true}) {
-    const ir::Module module = BuildKernel(Kernel(a_is_first), "k");
+    const BuiltKernel module = BuildKernel(Kernel(a_is_first), "k");
     const auto wanted =
         Results([&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); });
     for (const char* target : {"native", "x86-64-v3"}) {

@@ -48,7 +48,7 @@ std::vector<uint32_t> Results(Kernel run, const Data& data) {
   return results;
 }
 
-inline auto Compiled(const ir::Module& module, const char* target) {
+inline auto Compiled(const BuiltKernel& module, const char* target) {
   lowering::JitOptions options;
   options.target = *lowering::ResolveTarget(target);
   auto kernel = JitKernel::Create(module, std::move(options));

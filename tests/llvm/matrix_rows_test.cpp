@@ -117,7 +117,7 @@ std::string Code(const ir::Module& module, const char* target) {
 
 TEST_CASE("rows of matrices at known distances are loads without a vector of addresses", "[matrix][long]") {
   for (const Case& c : kCases) {
-    const ir::Module module = BuildKernel(Kernel(c), "k");
+    const BuiltKernel module = BuildKernel(Kernel(c), "k");
     const auto wanted =
         Results([&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); }, c.start);
     if (!wanted) FAIL(wanted.error().Render());
@@ -138,7 +138,7 @@ TEST_CASE("rows of matrices at known distances fault where they are not multiple
   const Case all{"x4", "", 4, "shl.b32 %row, %lane, 4;", true, "8"},
       one{"x4", "", 4, "mul.lo.u32 %row, %lane, 24;", true};
   for (const Case& c : {all, one}) {
-    const ir::Module module = BuildKernel(Kernel(c), "k");
+    const BuiltKernel module = BuildKernel(Kernel(c), "k");
     auto kernel = JitKernel::Create(module);
     if (!kernel) FAIL(kernel.error().Render());
     const auto given = Results([&](harness::KernelCall& call) { return (*kernel)->Run(call); }, c.start);

@@ -43,7 +43,7 @@ std::vector<uint32_t> Words(const std::string& type, uint32_t registers, Range r
 TEST_CASE("products of few bits have the bits of the interpreter", "[matrix][long]") {
   std::mt19937 random(47);
   for (const Form& form : kForms) {
-    const ir::Module module = BuildKernel(Kernel(form), "k", {});
+    const BuiltKernel module = BuildKernel(Kernel(form), "k");
     auto interpreted = [&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); };
     auto native = Compiled(module, "native"), avx2 = Compiled(module, "x86-64-v3"),
          sse = Compiled(module, "x86-64-v2");
@@ -75,7 +75,7 @@ TEST_CASE("a subnormal accumulator cuts a product of few bits", "[matrix][long]"
     data.a[lane] = data.a[kLanes + lane] = 0x00100c00;
     data.b[lane] = 0x00100800;
   }
-  const ir::Module module = BuildKernel(Kernel(form), "k", {});
+  const BuiltKernel module = BuildKernel(Kernel(form), "k");
   for (const char* target : {"native", "x86-64-v3", "x86-64-v2"})
     CHECK(Results(Compiled(module, target), data) == data.c);
 }
@@ -86,7 +86,7 @@ TEST_CASE("a product of few bits has an operation for each of its products", "[m
     auto jit = lowering::Jit::Create(
         {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
     REQUIRE(jit);
-    auto code = (*jit)->Explain(BuildKernel(Kernel(form), "k", {}), "k", lowering::Jit::Stage::kOptimized);
+    auto code = (*jit)->Explain(BuildKernel(Kernel(form), "k"), "k", lowering::Jit::Stage::kOptimized);
     REQUIRE(code);
     CHECK(code->find("@llvm.fma.v16f32") != std::string::npos);
   }
@@ -112,7 +112,7 @@ TEST_CASE("sums of more than 31 bits have the bits of the interpreter", "[matrix
       }
       return words;
     };
-    const ir::Module module = BuildKernel(Kernel(form), "k", {});
+    const BuiltKernel module = BuildKernel(Kernel(form), "k");
     auto interpreted = [&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); };
     auto native = Compiled(module, "native"), avx2 = Compiled(module, "x86-64-v3");
     for (unsigned round = 0; round < 12; ++round) {

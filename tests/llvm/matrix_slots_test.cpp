@@ -193,7 +193,7 @@ namespace {
 
 void CheckSums(const Form& form, const std::vector<const char*>& targets) {
   INFO(form.shape << " " << form.factor);
-  const ir::Module module = BuildKernel(Kernel(form), "k");
+  const BuiltKernel module = BuildKernel(Kernel(form), "k");
   const uint32_t rounds = Rounds();
   for (const char* target : targets) {
     INFO(target);

@@ -152,7 +152,7 @@ TEST_CASE("tiles of bytes have the sums of the interpreter, with AMX and without
   for (const Form& form : kForms) {
     INFO(form.shape << " " << form.a << " " << form.b << " " << form.rows << " x " << form.columns << " x "
                     << form.steps);
-    const ir::Module module = BuildKernel(Kernel(form), "k");
+    const BuiltKernel module = BuildKernel(Kernel(form), "k");
     const auto wanted =
         Results(form, [&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); });
     for (const char* target : {"native", "x86-64-v4"}) {
@@ -172,7 +172,7 @@ TEST_CASE("chains of products are a call for two columns, by tiles that are made
     INFO(form.shape << " " << form.a << " " << form.b << " " << form.rows << " x " << form.columns << " x "
                     << form.steps);
     const bool by_tiles = std::string(form.saturates).empty();
-    const ir::Module module = BuildKernel(Kernel(form), "k");
+    const BuiltKernel module = BuildKernel(Kernel(form), "k");
     const std::string native = Code(module, "native"), other = Code(module, "x86-64-v4");
     // At most 256 bytes of k at once.
     const uint32_t depth = static_cast<uint32_t>(std::stoul(std::string(form.shape).substr(6))),

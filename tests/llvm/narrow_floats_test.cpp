@@ -126,7 +126,7 @@ std::vector<uint32_t> Results(const std::vector<uint32_t>& words,
 TEST_CASE("small floats are coded as the interpreter codes them, by vectors of any machine",
           "[narrow_floats][long]") {
   const std::vector<uint32_t> words = Inputs();
-  const ir::Module module = BuildKernel(Kernel(), "k");
+  const BuiltKernel module = BuildKernel(Kernel(), "k");
   const std::vector<uint32_t> expected =
       Results(words, [&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); });
   for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {

@@ -97,7 +97,7 @@ TEST_CASE("rows at each thread's own address, of each type and width", "[own_row
     for (const int count : {2, 3, 4}) {
       const Rows rows{bytes, count};
       INFO(count << " elements of " << bytes << " bytes");
-      const ir::Module module = BuildKernel(KernelOf(rows), "k");
+      const BuiltKernel module = BuildKernel(KernelOf(rows), "k");
       auto report_jit = lowering::Jit::Create(Options("x86-64-v4", 16));
       REQUIRE(report_jit);
       const auto report = (*report_jit)->ReportLanes(module, "k");

@@ -84,7 +84,7 @@ lowering::JitOptions Options(const std::string& target, uint32_t width) {
 TEST_CASE("narrow elements side by side are read and written as words", "[packed]") {
   for (const Elements elements : {Elements{1, 2}, Elements{1, 4}, Elements{2, 2}, Elements{2, 4}}) {
     INFO(elements.count << " elements of " << elements.bytes << " bytes");
-    const ir::Module module = BuildKernel(KernelOf(elements), "k");
+    const BuiltKernel module = BuildKernel(KernelOf(elements), "k");
     for (const uint32_t width : {1u, 8u, 32u}) {
       for (const std::string target : {"native", "x86-64-v3", "x86-64-v2"}) {
         INFO("width " << width << ", " << target);

@@ -108,7 +108,7 @@ void CheckReport(const ir::Module& module) {
 TEST_CASE("rows that parted threads may still access side by side", "[own_rows][long]") {
   for (const Rows rows : {Rows{4, 2}, Rows{4, 4}, Rows{8, 2}}) {
     INFO(rows.count << " elements of " << rows.bytes << " bytes");
-    const ir::Module module = BuildKernel(KernelOf(rows), "k");
+    const BuiltKernel module = BuildKernel(KernelOf(rows), "k");
     CheckReport(module);
     for (const uint32_t width : {4u, 16u, 32u}) {
       for (const std::string target : {"native", "x86-64-v3", "x86-64-v2"}) {

@@ -144,7 +144,7 @@ const Launches kAllLaunches{{1, 2, 4, 8, 16, 32, 64}, {0, 1, 2, 4, 5, 8, 16}};
 
 void CheckAll(const Permutation& permutation, const Element& element, const std::string& target,
               uint32_t width, const Launches& launches = kAllLaunches) {
-  const ir::Module module = BuildKernel(KernelOf(permutation, element), "k");
+  const BuiltKernel module = BuildKernel(KernelOf(permutation, element), "k");
   auto jit = lowering::Jit::Create(Options(target, width));
   REQUIRE(jit);
   auto compiled = (*jit)->Add(module);
@@ -255,7 +255,7 @@ TEST_CASE("permutations of a few lanes are loads, stores and shuffles, whatever 
 TEST_CASE("of a permutation over a small distance no access is a gather", "[permutations]") {
   for (const Permutation& permutation : std::span(kCases).first(5)) {  // not that of the loop
     INFO(permutation.what);
-    const ir::Module module = BuildKernel(KernelOf(permutation, kElementsOfThreads[0]), "k");
+    const BuiltKernel module = BuildKernel(KernelOf(permutation, kElementsOfThreads[0]), "k");
     auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
     REQUIRE(jit);
     const auto report = (*jit)->ReportLanes(module, "k");

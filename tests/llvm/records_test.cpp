@@ -98,8 +98,8 @@ done:
 }
 )";
 
-// Thread i < n: its four words times 5 plus the trip's number, as many trips as the last digit, base 8, of
-// the fourth word of `in` says.
+// Thread i < n: its four words times 5 plus the trip's number; the number of trips is the last octal digit
+// of the fourth word of `in`.
 const std::string kCarries = kHead + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
 {
@@ -176,7 +176,7 @@ size_t CountOf(const std::string& text, std::string_view word) {
 TEST_CASE("records of four words are divided, made and computed", "[records][long]") {
   for (const auto& [text, word] :
        {std::pair(kReverses, &Reversed), std::pair(kAlike, &Alike), std::pair(kCarries, &Carried)}) {
-    const ir::Module module = BuildKernel(text, "k");
+    const BuiltKernel module = BuildKernel(text, "k");
     for (const uint32_t width : {1u, 8u, 16u, 32u, 64u}) {
       for (const std::string target : {"native", "x86-64-v3"}) {
         INFO("width " << width << ", " << target);

@@ -11,10 +11,8 @@
 namespace ptx2cpu::llvm_test {
 
 // What the kernel has written to its `count` words, which begin as 0.
-inline std::vector<uint32_t> RunOverNumbers(const ir::Module& module, const lowering::JitOptions& options,
-                                            Dim3 grid, Dim3 block, uint32_t count, uint32_t number) {
-  auto kernel = JitKernel::Create(module, options);
-  if (!kernel) FAIL(kernel.error().Render());
+inline std::vector<uint32_t> RunOverNumbers(JitKernel& kernel, Dim3 grid, Dim3 block, uint32_t count,
+                                            uint32_t number) {
   harness::KernelCall call{grid, block, 0, {}, {}, {}};
   for (const std::string& spec : {"in:u32:gen(iota," + std::to_string(count) + ",0)",
                                   "out:u32:" + std::to_string(count), "u32:" + std::to_string(number)}) {
@@ -22,11 +20,16 @@ inline std::vector<uint32_t> RunOverNumbers(const ir::Module& module, const lowe
     REQUIRE(argument);
     call.arguments.push_back(std::move(*argument));
   }
-  const Status status = (*kernel)->Run(call);
-  if (!status) FAIL(status.error().Render());
+  RunOrFail(kernel, call);
   std::vector<uint32_t> out(count);
   std::memcpy(out.data(), call.arguments[1].data.data(), 4 * out.size());
   return out;
+}
+inline std::vector<uint32_t> RunOverNumbers(const BuiltKernel& module, const lowering::JitOptions& options,
+                                            Dim3 grid, Dim3 block, uint32_t count, uint32_t number) {
+  auto kernel = JitKernel::Create(module, options);
+  if (!kernel) FAIL(kernel.error().Render());
+  return RunOverNumbers(**kernel, grid, block, count, number);
 }
 
 }  // namespace ptx2cpu::llvm_test

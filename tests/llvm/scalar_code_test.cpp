@@ -13,7 +13,7 @@ using namespace ptx2cpu::llvm_test;
 
 namespace {
 
-ir::Module Chain(int steps) {
+BuiltKernel Chain(int steps) {
   std::string text =
       kHead + std::string(
                   ".visible .entry k(.param .u64 out)\n{\n  .reg .b64 %p<3>; .reg .b32 %t<2>;\n"
@@ -28,7 +28,7 @@ ir::Module Chain(int steps) {
 TEST_CASE("scalar code is made of kernels that are large enough, faster than the best", "[scalar]") {
   const auto jit = lowering::Jit::Create({});
   REQUIRE(jit);
-  const ir::Module large = Chain(500), small = Chain(5);
+  const BuiltKernel large = Chain(500), small = Chain(5);
   lowering::CompileTimes scalar, best;
   const auto first = (*jit)->Compile(large, "k", {.scalar_from = 100, .times = &scalar});
   REQUIRE(first);
@@ -48,7 +48,7 @@ TEST_CASE("scalar code is made of kernels that are large enough, faster than the
 TEST_CASE("generating code ends once it is to stop", "[scalar]") {
   const auto jit = lowering::Jit::Create({});
   REQUIRE(jit);
-  const ir::Module module = Chain(50);
+  const BuiltKernel module = Chain(50);
   std::atomic<bool> stop = false;
   const lowering::Jit::CompileOptions options{.scalar_from = 1, .stop = &stop};
   CHECK((*jit)->Compile(module, "k", options).has_value());

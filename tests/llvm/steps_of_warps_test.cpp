@@ -144,7 +144,7 @@ TEST_CASE("steps of warps within bounds, rows and edges of the data are without 
   auto jit =
       lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
   REQUIRE(jit);
-  const ir::Module module = BuildKernel(kNeighbours, "k");
+  const BuiltKernel module = BuildKernel(kNeighbours, "k");
   auto text = (*jit)->Explain(module, "k", lowering::Jit::Stage::kOptimized);
   REQUIRE(text);
   CHECK(text->find("part_of_step:") != std::string::npos);

@@ -86,7 +86,7 @@ TEST_CASE("accesses with a short stride are runs of memory, of each type and wid
       if (sample.Skips()) continue;
       const Stride stride{bytes, apart};
       INFO(bytes << " bytes, " << apart << " elements apart");
-      const ir::Module module = BuildKernel(KernelOf(stride), "k");
+      const BuiltKernel module = BuildKernel(KernelOf(stride), "k");
       auto report_jit = lowering::Jit::Create(Options("x86-64-v4", 16));
       REQUIRE(report_jit);
       const auto report = (*report_jit)->ReportLanes(module, "k");

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "ir/function.h"
 #include "runtime/launch/later_code.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"

@@ -87,7 +87,7 @@ TEST_CASE("collectives of tiles give what the interpreter gives", "[tiles][long]
         for (bool hidden : {false, true}) {
           if (sample.Skips()) continue;
           INFO(collective << ", tiles of " << lanes << ", " << ends << " threads, hidden " << hidden);
-          const ir::Module module = BuildKernel(Kernel(collective, lanes, hidden, ends), "k");
+          const BuiltKernel module = BuildKernel(Kernel(collective, lanes, hidden, ends), "k");
           const std::vector<uint32_t> expected =
               Results([&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); });
           auto kernel = JitKernel::Create(module);

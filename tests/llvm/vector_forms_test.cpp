@@ -381,7 +381,7 @@ size_t Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-// As many rounds as the thread's word says, alike in all threads; `body` has one population count.
+// The number of rounds is the thread's word, the same in all threads; `body` has one population count.
 std::string RoundsAtRunTime(const std::string& body) {
   return Kernel("  ld.global.nc.u32 %a7, [%out];\n  mov.u32 %n, 0;\nagain:\n" + body +
                 "  popc.b32 %a1, %v;\n  add.u32 %v, %a1, %n;\n"

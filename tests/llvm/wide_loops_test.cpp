@@ -140,7 +140,7 @@ TEST_CASE("a loop with an exponential among warp operations is wider than a warp
 }
 
 // The stride of the grid, or that of the block.
-TEST_CASE("a loop that goes on by rows of the block or grid is wider than the registers", "[wide]") {
+TEST_CASE("a loop that advances by rows of the block or grid is wider than the registers", "[wide]") {
   const std::string bound = "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;",
                     of_grid = "mul.lo.u32 %step, %step, %a1;";
   const std::string by_grid = Kernel(".reqntid 256", bound, true);

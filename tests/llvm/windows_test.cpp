@@ -70,7 +70,7 @@ lowering::JitOptions Options(const std::string& target, uint32_t width) {
 TEST_CASE("lanes near each other read what they do one by one, and nothing past the end of memory",
           "[windows][long]") {
   const auto check = [](uint32_t bytes, bool odd) {
-    const ir::Module module = BuildKernel(KernelOf(bytes, odd), "k");
+    const BuiltKernel module = BuildKernel(KernelOf(bytes, odd), "k");
     for (const uint32_t width : {4u, 16u, 32u, 64u}) {
       for (const std::string target : {"native", "x86-64-v3"}) {
         INFO(bytes << " bytes, odd " << odd << ", width " << width << ", " << target);

@@ -1,5 +1,5 @@
-# ptx2cpu_room(NAME [DIR sub] [ROOMS sub...] [BUSY sub...] [SOURCES files...] [DEPENDS libs...] [EXCLUDE regex]
-# [PRECOMPILE headers...] [SHARE room]): one static library from the *.cpp of a folder and of the named folders in it, and SOURCES. BUSY: folders in which tests spend their time, optimised in every preset.
+# ptx2cpu_room(NAME [DIR sub] [ROOMS sub...] [BUSY file...] [SOURCES files...] [DEPENDS libs...] [EXCLUDE regex]
+# [PRECOMPILE headers...] [SHARE room]): one static library from the *.cpp of a folder and of the named folders in it, and SOURCES. BUSY: sources in which tests spend their time, without ending, optimised in every preset.
 # PRECOMPILE: headers that nearly all of its sources read. Headers take two thirds of a source's time; precompiled, they are read once
 # for a room, with PTX2CPU_UNITE once for it and the room that it shares them with. Each source still includes what it uses (tools/check-tidy).
 # Every room compiles with the same warnings and sees includes as "room/file.h" from the root.
@@ -17,10 +17,14 @@ if(PTX2CPU_FUZZ)
   target_compile_options(ptx2cpu_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# ptx2cpu_precompile(TARGET header... [SHARE target]). Clang must not compare the headers' times with those it saw: a file that ccache kept has the
+# ptx2cpu_precompile(TARGET header... [SHARE target]). With PTX2CPU_UNITE only headers of the libraries: few files read ours, and a change
+# of one would compile all of them again. Clang must not compare the headers' times with those it saw: a file that ccache kept has the
 # times of another checkout.
 function(ptx2cpu_precompile target)
   cmake_parse_arguments(PCH "" "SHARE" "" ${ARGN})
+  if(PTX2CPU_UNITE)
+    list(FILTER PCH_UNPARSED_ARGUMENTS EXCLUDE REGEX "^<(ir|analysis|ptx-parser|lowering|runtime|tests|tools)/")
+  endif()
   if(PCH_SHARE AND PTX2CPU_UNITE)
     target_precompile_headers(${target} REUSE_FROM ${PCH_SHARE})
   else()
@@ -109,6 +113,31 @@ function(ptx2cpu_merge target list)
   set(${list} ${files} PARENT_SCOPE)
 endfunction()
 
+# ptx2cpu_reaches_ir(OUT FILE): whether a file of the tree includes ir/type.h, or a file that does, and so on.
+function(ptx2cpu_reaches_ir out file)
+  get_property(known GLOBAL PROPERTY "ptx2cpu_reaches_ir ${file}")
+  if(NOT "${known}" STREQUAL "")
+    set(${out} ${known} PARENT_SCOPE)
+    return()
+  endif()
+  set_property(GLOBAL PROPERTY "ptx2cpu_reaches_ir ${file}" 0)
+  set(reaches 0)
+  file(STRINGS ${file} includes REGEX "^#include \"")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE "^#include \"([^\"]*)\".*$" "\\1" header "${include}")
+    if(header STREQUAL "ir/type.h")
+      set(reaches 1)
+    elseif(EXISTS ${PROJECT_SOURCE_DIR}/${header})
+      ptx2cpu_reaches_ir(of_header ${PROJECT_SOURCE_DIR}/${header})
+      if(of_header)
+        set(reaches 1)
+      endif()
+    endif()
+  endforeach()
+  set_property(GLOBAL PROPERTY "ptx2cpu_reaches_ir ${file}" ${reaches})
+  set(${out} ${reaches} PARENT_SCOPE)
+endfunction()
+
 # ptx2cpu_wrap(TARGET SOURCES), with PTX2CPU_UNITE: in the list SOURCES of a united test, replaces those that nothing outside refers to
 # by files that include some of them, each in a namespace of its own: names may be alike then. Headers come first, at the top level. Such
 # a file is no part of a larger one: the last ones are compiled side by side.
@@ -117,9 +146,22 @@ function(ptx2cpu_wrap target list)
     return()
   endif()
   set(rest)
-  set(size 0)
   set(number 0)
+  # Those that reach no header of the IR apart: its changes compile none of them again.
+  set(apart)
   foreach(source IN LISTS ${list})
+    ptx2cpu_reaches_ir(reaches ${source})
+    if(NOT reaches)
+      list(APPEND apart ${source})
+      list(GET apart 0 first_apart)
+    endif()
+  endforeach()
+  list(REMOVE_ITEM ${list} ${apart})
+  set(size 0)
+  foreach(source IN LISTS ${list} apart)
+    if(source STREQUAL first_apart)
+      set(size 0)
+    endif()
     file(STRINGS ${source} outside REGEX "^(namespace [a-z][A-Za-z0-9_:]* {|extern |#(if|define))" LIMIT_COUNT 1)
     if(outside OR NOT source MATCHES "_test[.]cpp$")
       list(APPEND rest ${source})
@@ -160,20 +202,16 @@ function(ptx2cpu_room name)
   foreach(room ${ROOM_ROOMS})
     list(APPEND globs ${dir}/${room}/*.cpp)
   endforeach()
-  foreach(room ${ROOM_BUSY})
-    list(APPEND busy_globs ${dir}/${room}/*.cpp)
-  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${globs})
   if(ROOM_BUSY AND PTX2CPU_UNITE)
-    file(GLOB busy CONFIGURE_DEPENDS ${busy_globs})
+    list(TRANSFORM ROOM_BUSY REPLACE "(.+)" "${dir}/\\1.cpp" OUTPUT_VARIABLE busy)
+    list(REMOVE_ITEM sources ${busy})
     ptx2cpu_merge(${name}_busy busy)
     add_library(${name}_busy OBJECT ${busy})
     target_link_libraries(${name}_busy PUBLIC ptx2cpu_options ${ROOM_DEPENDS})
     ptx2cpu_unite(${name}_busy ${busy})
     target_compile_options(${name}_busy PRIVATE $<$<CONFIG:Release>:-O2>)
-  else()
-    list(APPEND globs ${busy_globs})
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${globs})
   if(ROOM_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX ${ROOM_EXCLUDE})
   endif()

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "ir/function.h"
 #include "runtime/entry/entry_point_list.h"
 #include "runtime/launch/launch.h"
 #include "tools/harness/guarded_copies.h"

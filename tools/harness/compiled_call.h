@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lowering/llvm/output/jit.h"
 #include "tools/harness/kernel_call.h"

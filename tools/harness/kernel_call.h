@@ -10,10 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/function.h"
-#include "ir/interpret/interpret.h"
+#include "ir/result.h"
+#include "runtime/abi/limits.h"
 #include "tools/harness/images.h"
 #include "tools/record/spec.h"
+
+namespace ptx2cpu::ir {
+struct Module;
+struct Param;
+}  // namespace ptx2cpu::ir
 
 namespace ptx2cpu::harness {
 

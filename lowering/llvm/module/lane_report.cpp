@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/function.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/function.h"
+namespace ptx2cpu::ir {
+struct Module;
+}  // namespace ptx2cpu::ir
 
 namespace ptx2cpu::lowering {
 

@@ -15,13 +15,18 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/function.h"
+#include "ir/position.h"
 #include "ir/result.h"
 #include "lowering/forms.h"
 #include "lowering/llvm/module/emit_options.h"
 #include "lowering/llvm/module/lane_report.h"
 #include "lowering/llvm/module/target.h"
 #include "lowering/load/kernel_loader.h"
+
+namespace ptx2cpu::ir {
+struct Function;
+struct Module;
+}  // namespace ptx2cpu::ir
 
 namespace ptx2cpu::lowering {
 
