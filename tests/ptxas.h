@@ -1,5 +1,5 @@
-// The assembler of an installed toolkit: it says whether our PTX is legal. Where there is none, nothing is
-// asked.
+// The assembler of an installed toolkit, which decides whether our PTX is legal. Without a toolkit the check
+// is skipped.
 #pragma once
 
 #include <cstdlib>

@@ -113,7 +113,7 @@ TEST_CASE("a branch on which threads differ parts them at the barriers it leads 
   Kernel same = Build("1\n  cond_br %all, ^l, ^r\n^l:\nB2\n  br ^j\n^r:\nB3\n  br ^j\n^j:\nB4\n  ret");
   CHECK(same.intervals->AllTogether());
   CHECK(same.Before(2) == "23");
-  // A branch that both ways lead to one barrier parts nobody.
+  // A branch whose two ways lead to one barrier divides no threads.
   Kernel joined = Build("  cond_br %some, ^l, ^r\n^l:\n1\n  br ^j\n^r:\n2\n  br ^j\n^j:\nB4\n  ret");
   CHECK(joined.intervals->AllTogether());
   CHECK(joined.Before(0) == "12");

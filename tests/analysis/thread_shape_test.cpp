@@ -200,7 +200,7 @@ TEST_CASE("shapes hold for the values that threads compute", "[analysis]") {
         const std::vector<ThreadShape> shapes = ShapesOf(code.f, group);
         for (uint32_t value = 0; value < shapes.size(); ++value) {
           const ThreadShape& is = shapes[value];
-          if (is.guess) continue;  // to be tested by whoever reads it
+          if (is.guess) continue;  // the code that reads it tests it
           (is.affine() ? affine : is.uniform() ? uniform : strided) += is.kind != Uniformity::kVarying;
           bool holds = true;
           for (uint32_t first = 0; first < count; first += 32) {
@@ -416,7 +416,7 @@ TEST_CASE("a warp is below a bound that is a multiple of its lanes, or is not", 
   CHECK_FALSE(uniform(Compare::kEq, 32, true));
 }
 
-TEST_CASE("what a row does across lanes decides, whoever asks", "[analysis]") {
+TEST_CASE("what a row does across lanes decides, in every analysis", "[analysis]") {
   ir::Function f;
   f.entry = ir::AddBlock(f);
   for (int number = 0; number < static_cast<int>(Opcode::kCount); ++number) {

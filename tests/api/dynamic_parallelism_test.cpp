@@ -103,7 +103,7 @@ TEST_CASE("a kernel of another module is launched by each thread of a grid", "[c
 }
 
 TEST_CASE("grids launch themselves to some depth, and tail launches take their parents' places", "[cdp]") {
-  // Counts in p[0] and goes on with n - 1 while n is not zero.
+  // Counts in p[0] and launches itself with n - 1 while n is not zero.
   const auto again = [](const std::string& name, int stream) {
     return Kernel2(
         name, "red.global.add.u32 [%d0], 1; setp.eq.u32 %q0, %r0, 0; @%q0 bra END; sub.u32 %r0, %r0, 1;\n" +

@@ -30,7 +30,7 @@ bool Contains(const std::string& text, const std::string& part) {
 TEST_CASE("api table: declarations of every kind are taken apart") {
   const auto table = ReadText(
       "# a comment\n"
-      "implemented 3020 - CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize)  # behind\n"
+      "implemented 3020 - CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize)  # after\n"
       "refused:CUDA_ERROR_NOT_SUPPORTED 12000 ptsz CUresult cuFoo(const void* const* list, void (*fn)(void*, "
       "int), int a[3], unsigned flags = 0)\n"
       "ignored 11- - const char* name(void)\n");

@@ -114,7 +114,7 @@ TEST_CASE("a report holds ratios, the lower roof and a chart") {
   CHECK(GeometricMean(std::vector<double>{0.5, 8}) == Approx(2));
 }
 
-TEST_CASE("what checks find must be what the table says, and nothing else") {
+TEST_CASE("what checks find must be what the table lists, and nothing else") {
   const auto named = [](std::string_view name) { return *std::ranges::find(Rows(), name, &Row::name); };
   const auto found = [&](std::string_view name, std::vector<std::string_view> errors, uint32_t kinds) {
     return static_cast<bool>(CheckFound(named(name), errors, kinds));

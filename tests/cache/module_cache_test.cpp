@@ -262,7 +262,7 @@ TEST_CASE("compiling in the background registers no exit handler") {
   if (pid == 0) {  // in another process, since this one must not compile
     rt::KernelCache cache({.directory = scratch / "a"});
     Compiled(ModuleOf(LargeKernel(), &cache, options), "large");
-    raise(SIGKILL);  // at once: a sanitizer lets the background go on in _exit
+    raise(SIGKILL);  // at once: under a sanitizer the background continues in _exit
   }
   waitpid(pid, nullptr, 0);
   rt::KernelCache cache({.directory = scratch / "a"});

@@ -152,7 +152,7 @@ TEST_CASE("an access beyond a row of an array is found, with kernel and line") {
       std::string::npos);
 }
 
-TEST_CASE("reads of memory that nothing has written, whoever may have written a part") {
+TEST_CASE("reads of memory that nothing has written, where any writer may have written a part") {
   const std::string text = Ask("fresh_memory", "init");
   INFO(text);
   // Of a fresh word, of one with three bytes filled, with two copied, with one written by a kernel, of a copy

@@ -136,7 +136,7 @@ TEST_CASE("conditional nodes: if, if with else, switch") {
   REQUIRE_OK(cuGraphNodeGetType(if_node, &type));
   CHECK(type == CU_GRAPH_NODE_TYPE_CONDITIONAL);
   CHECK(cuGraphDestroy(if_bodies[0]) == CUDA_ERROR_INVALID_VALUE);
-  REQUIRE_OK(cuGraphDestroy(c.graph));  // the executable graph goes on
+  REQUIRE_OK(cuGraphDestroy(c.graph));  // the executable graph still runs
   CHECK(c.Run(exec) == Values{100, 200, 1});
 }
 

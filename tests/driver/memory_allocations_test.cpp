@@ -184,7 +184,7 @@ TEST_CASE("the nearest allocation of a bad address", "[memory]") {
 }
 
 TEST_CASE(
-    "heap: asked to check bounds, large blocks end at a page that nobody can touch, and are out of reach "
+    "heap: asked to check bounds, large blocks end at a page that no thread can touch, and are out of reach "
     "when free",
     "[memory]") {
   MemoryLimits limits(size_t{1} << 40, size_t{1} << 40);

@@ -64,7 +64,7 @@ TEST_CASE("asynchronous copies out of pageable memory have read it when they ret
   TestStream stream;
   std::fill(ends.pageable.begin(), ends.pageable.end(), 5);
   Gate gate(stream);
-  // Little is set aside, and nobody waits.
+  // Little is set aside, and no call waits.
   REQUIRE(cuMemcpyHtoDAsync_v2(ends.device, ends.pageable.data(), 5000, stream) == CUDA_SUCCESS);
   CHECK_FALSE(gate.opened());
   std::fill(ends.pageable.begin(), ends.pageable.begin() + 5000, 6);
@@ -118,7 +118,7 @@ TEST_CASE("synchronous copies wait for what is before them, and return when done
   REQUIRE(cuStreamSynchronize(stream) == CUDA_SUCCESS);
 }
 
-TEST_CASE("between devices, and for sets of device memory, the caller goes on", "[memory]") {
+TEST_CASE("between devices, and for sets of device memory, the caller continues", "[memory]") {
   Ends ends;
   TestStream blocking(CU_STREAM_DEFAULT);
   {
@@ -209,7 +209,7 @@ TEST_CASE("what a context made may be given back by a thread that has left it", 
   ContextStack::OfThread().SetTop(nullptr);
   CHECK(cuMemFree_v2(memory + 1) == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuMemFree_v2(memory) == CUDA_SUCCESS);
-  CHECK(cuMemFree_v2(memory) == CUDA_ERROR_INVALID_CONTEXT);  // nobody's now
+  CHECK(cuMemFree_v2(memory) == CUDA_ERROR_INVALID_CONTEXT);  // it has no owner now
   CHECK(cuMemFreeHost(host) == CUDA_SUCCESS);
   CHECK(cuMemHostUnregister(own.data()) == CUDA_SUCCESS);
   CHECK(cuEventDestroy_v2(event) == CUDA_SUCCESS);

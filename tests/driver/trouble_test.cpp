@@ -78,7 +78,7 @@ TEST_CASE("200 MB of address space from the program's start: an error that is na
   }
 }
 
-TEST_CASE("large arrays that nobody writes take no memory, and one of 1 TiB ends no process") {
+TEST_CASE("large arrays that no program writes take no memory, and one of 1 TiB ends no process") {
   CHECK(Ask("huge_array") == "1099511627776: an answer\n1073741824: an answer\nlittle memory\n");
 }
 

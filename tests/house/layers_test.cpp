@@ -279,7 +279,7 @@ TEST_CASE("no room is in a cycle of includes") {
   for (const Room& room : kRooms) visit(room);
 }
 
-TEST_CASE("every folder says what it holds, and its parent names it") {
+TEST_CASE("every folder states what it holds, and its parent names it") {
   for (const char* top :
        {"ir", "analysis", "ptx-parser", "lowering", "runtime", "tests", "corpus", "tools"}) {
     REQUIRE(fs::exists(kRoot / top / "README.md"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cctype>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,6 +48,13 @@ constexpr Phrase kPhrases[] = {
     {"goes on", "continues"},
     {"at hand", "known, available, current"},
 };
+
+// Sources with names that records or programs have: answers of a GPU's machine, output that is compared, a
+// device function; and this one.
+const std::set<std::string> kHaveNames = {
+    "tests/driver/graph_questions.h", "tests/driver/reference_questions.h",
+    "tests/driver/ask/services_asker.cpp", "tests/programs/sources/driver_api.cpp",
+    "tests/house/words_test.cpp"};
 
 // A phrase is right in these sentences: the words around it, in lower case, as the page has them.
 constexpr std::string_view kAllowed[] = {
@@ -226,7 +234,9 @@ TEST_CASE("pages use the glossary's words") {
 }
 
 TEST_CASE("sources, tables and messages use the glossary's words") {
-  for (const fs::path& file : ProductSources()) Check(file, WordsOfSource(TextOf(file)));
+  for (const fs::path& file : Sources()) {
+    if (!kHaveNames.contains(file.generic_string())) Check(file, WordsOfSource(TextOf(file)));
+  }
 }
 
 TEST_CASE("limits are kMax") {

@@ -13,7 +13,7 @@ using namespace ptx2cpu::ir;
 
 namespace {
 
-// ^b0 -> ^b1, ^b2; ^b1 -> ^b3; ^b2 -> ^b3; ^b3 -> ^b3, ^b4; ^b5 leads to ^b3 but nobody to it.
+// ^b0 -> ^b1, ^b2; ^b1 -> ^b3; ^b2 -> ^b3; ^b3 -> ^b3, ^b4; ^b5 leads to ^b3, and no block leads to ^b5.
 Function Diamond() {
   Function f;
   f.name = "diamond";

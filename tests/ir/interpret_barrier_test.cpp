@@ -1,5 +1,5 @@
-// Block barriers: reuse, early exits, names with counts, arrive, reductions, and what a deadlock's message
-// says.
+// Block barriers: reuse, early exits, names with counts, arrive, reductions, and the message of a
+// deadlock.
 #include "interpret_evaluate.h"
 
 namespace ptx2cpu::ir::interpret_test {

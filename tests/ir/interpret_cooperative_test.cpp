@@ -6,7 +6,7 @@ namespace ptx2cpu::ir::interpret_test {
 namespace {
 
 // Every thread counts itself at %at, then waits until all %count of them have; then it stores its number
-// behind.
+// after the counter.
 std::string MeetAt(const std::string& where) {
   return R"(kernel @k (out: i64 @0) phase simt {
 ^entry:

@@ -1,5 +1,5 @@
-// The exact arithmetic against the host's IEEE arithmetic, in the four directed modes, and the encodings by
-// themselves.
+// The exact arithmetic against the host's IEEE arithmetic, in the four directed modes, and the encodings
+// alone.
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cfenv>

@@ -154,7 +154,7 @@ TEST_CASE("cublas: copies between host and device change strides") {
   REQUIRE(cudart::cudaFree(memory) == cudaSuccess);
 }
 
-TEST_CASE("cublas: every soname exports what its table says, with its version node") {
+TEST_CASE("cublas: every soname exports what its table lists, with its version node") {
   const auto table = api_table::Read(PTX2CPU_SOURCE_DIR "/runtime/cuda/libraries/blas/cublas.api");
   REQUIRE(table);
   REQUIRE(table->functions.size() > 500);

@@ -185,7 +185,7 @@ TEST_CASE("cublaslt: scale factors of 128 elements, and of squares of them") {
   CHECK(status(2, 2, 128, true) == CUBLAS_STATUS_NOT_SUPPORTED);
 }
 
-TEST_CASE("cublaslt: algorithms have the original's numbers, and say what there is to choose") {
+TEST_CASE("cublaslt: algorithms have the original's numbers, and report what can be chosen") {
   cublasLtMatmulAlgo_t algo;
   const auto init = [&](int id) {
     return CublasLt().Call("cublasLtMatmulAlgoInit", Handle(), CUBLAS_COMPUTE_64F, CUDA_R_64F, CUDA_R_64F,

@@ -44,7 +44,7 @@ TEST_CASE("times of earlier launches count", "[better]") {
   CHECK(f.better.Newest(kExpected / 2) == &f.good);
 }
 
-TEST_CASE("of the workers that ask, one compiles; the others go on", "[better]") {
+TEST_CASE("of the workers that ask, one compiles; the others continue", "[better]") {
   Fixture f;
   std::vector<std::thread> workers;
   for (int n = 0; n < 8; ++n) {

@@ -19,7 +19,7 @@ int Deep(int depth) {
 
 }  // namespace
 
-TEST_CASE("a failed CHECK inside the compiler is an internal error that says how to report it") {
+TEST_CASE("a failed CHECK inside the compiler is an internal error that states how to report it") {
   const auto ran = rt::RunContained([] { CheckFailed("a == b", "pass.cpp", 12, "They differ."); });
   REQUIRE_FALSE(ran);
   CHECK(ran.error().code == ErrorCode::kInternal);

@@ -126,7 +126,7 @@ TEST_CASE("a loop has quick code for launches of many blocks; one of few waits f
   CHECK(code->ForBlock(kBlock, kMany).value() == later);
 }
 
-TEST_CASE("quick code that is kept for launches of many blocks is not taken for others", "[first]") {
+TEST_CASE("quick code that is kept for launches of many blocks is not used for others", "[first]") {
   const cache_test::Scratch scratch;
   rt::KernelCache cache({.directory = scratch / "a"});
   const std::string text = Kernel(50, 7);

@@ -59,7 +59,7 @@ void CheckSame(const ir::Module& module) {
 
 }  // namespace
 
-// Not among neighbours: each thread reads where the element says.
+// Not among neighbours: the element is the address that each thread reads.
 const std::string kFar =
     "  %far = and i32 %x, %c1023\n  %far64 = zext i64 from i32 %far\n"
     "  %faroff = shl i64 %far64, %two\n  %farat = add i64 %data, %faroff\n"

@@ -111,7 +111,7 @@ const std::vector<Case> kCases = {
      "  %b = load i32 global %row1\n  %s = sub i32 %a, %b\n  store i32 global %other, %s\n  ret\n}\n",
      {2},
      {1}},
-    {"where a loaded number says",
+    {"where a loaded number decides",
      4,
      "  %w = load i32 global %mine\n  %k = mul i32 %w, %bytes\n  %k64 = zext i64 from i32 %k\n"
      "  %none = const i64 0x0\n  %zero = mul i64 %k64, %none\n  %row = add i64 %data, %zero\n"

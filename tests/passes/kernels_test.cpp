@@ -155,7 +155,7 @@ TEST_CASE("the form of collapsing is chosen by the kernel's collectives, or by t
   CHECK(refused.error().at.line == 10);
 }
 
-TEST_CASE("live masks are kept only where a thread may end before others go on", "[passes]") {
+TEST_CASE("live masks are kept only where a thread may end before others continue", "[passes]") {
   auto early = [](const std::string& name) {
     ir::Module module = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/" + name + ".ir"));
     return After(module, "collapse")->functions.back().has_early_exit;

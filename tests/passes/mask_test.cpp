@@ -50,7 +50,7 @@ TEST_CASE("branches with collectives in their arms are masked", "[passes][mask]"
   }
 }
 
-TEST_CASE("kernels without such branches park nobody", "[passes][mask]") {
+TEST_CASE("kernels without such branches park no lane", "[passes][mask]") {
   for (const char* name : {"shuffle_reduce", "partial_exit_ballot", "straight", "tree_reduce"}) {
     ir::Module module = Collapsed(name);
     INFO(name << "\n" << ir::Print(module));
@@ -66,7 +66,7 @@ TEST_CASE("a mask that names lanes of the other arm faults", "[passes][mask]") {
   CHECK(outcome.status.error().code == ErrorCode::kFault);
   CHECK(outcome.status.error().at.line == 11);
   CHECK(Contains(outcome.status.error().message, "tier T3"));
-  // One lane has nobody to wait for.
+  // One lane alone waits for no other.
   CHECK(RunKernel(module, Kernel(module), 1, 0).status);
 }
 
@@ -115,7 +115,7 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt {
   CHECK(ir::Print(*again) == text);
 }
 
-TEST_CASE("what sequencing leaves behind may not have open arms", "[passes][mask]") {
+TEST_CASE("what sequencing leaves may not have open arms", "[passes][mask]") {
   Result<ir::Module> loops =
       After(ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/masked_if_then.ir")), "collapse");
   if (!loops) FAIL(loops.error().Render());

@@ -41,7 +41,7 @@ ir::Module Through(const ir::Module& module, const std::string& pass, lowering::
   return *std::move(after);
 }
 
-// Of those that say that the head is done.
+// Counts the slots that record that the head is done.
 size_t Flags(const ir::Module& module) {
   return static_cast<size_t>(std::ranges::count_if(module.functions.back().slots, [](const ir::Slot& slot) {
     return slot.type == ir::Type::kI1 && slot.shape == ir::Level::kBlock;

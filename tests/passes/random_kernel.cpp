@@ -279,7 +279,7 @@ class Generator {
     uniform_[0] = std::move(scope.uniform[0]);
     uniform_[1] = std::move(scope.uniform[1]);
   }
-  // Makes the variables parameters of `block` and goes on there.
+  // Makes the variables parameters of `block` and continues there.
   void Continue(BlockId block) {
     here_ = block;
     for (ValueId& variable : variables_) variable = ir::AddParam(*f_, block, Type::kI32);

@@ -1,4 +1,4 @@
-/* A libcublas.so.13 that is not ours, as programs find one beside them. Each function says when it runs. */
+/* A libcublas.so.13 that is not ours, as programs find one beside them. Functions report when they run. */
 #include <stdio.h>
 #include <stdlib.h>
 

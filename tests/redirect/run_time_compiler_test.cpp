@@ -1,5 +1,5 @@
 // Programs that compile with NVRTC or link with nvJitLink while they run, under `ptx2cpu exec`. Both are
-// stand-ins.
+// substitutes.
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
@@ -164,7 +164,7 @@ TEST_CASE("run-time linker: who asks it for PTX gets its answers") {
   const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_links lto -lto -ptx");
   INFO(output);
   CHECK(Contains(output, "linker links\n"));
-  CHECK(Contains(output, "exit 13"));  // no machine code, as the stand-in reports it
+  CHECK(Contains(output, "exit 13"));  // no machine code, as the substitute reports it
 }
 
 TEST_CASE("run-time linker: alone the program gets machine code") {

@@ -1,4 +1,4 @@
-/* A libcudart.so.12 that is not ours, as programs find one by DT_RPATH or by its path. Each function says
+/* A libcudart.so.12 that is not ours, as programs find one by DT_RPATH or by its path. Each function reports
  * when it runs. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -96,7 +96,7 @@ TEST_CASE("blocks that have not begun run the code that came meanwhile") {
 }
 
 // After each piece of the grid the launch asks for other code.
-TEST_CASE("a worker that nobody helps takes the grid in few pieces") {
+TEST_CASE("a worker that no other helps takes the grid in few pieces") {
   constexpr uint32_t kBlocks = 2000;
   const ptx2cpu_kernel kernel = MakeKernel(StoreValue<1>);
   std::vector<uint32_t> words(kBlocks);

@@ -174,7 +174,7 @@ TEST_CASE("barriers with counts do not hold up other warps") {
 
 TEST_CASE("illegal barriers are named with thread and line") {
   const std::vector<ptx2cpu_point> points = {kStart, kSync, kArrive, kPopc};
-  const ptx2cpu_kernel kernel = MakeStepKernel<Says>("says", points);
+  const ptx2cpu_kernel kernel = MakeStepKernel<Says>("prints", points);
   const auto error = [&](Said warp0, Said warp1, std::optional<Said> lane3 = {}) {
     const Saying saying{warp0, warp1, lane3.value_or(warp0)};
     const auto* pointer = &saying;
@@ -184,19 +184,21 @@ TEST_CASE("illegal barriers are named with thread and line") {
   CHECK(error({1, 64, 1}, {1, 64, 1}).message == "none");
   CHECK(error({1, 64, 1}, {1, 64, 2}).message == "none");
   CHECK(error({16, 0, 1}, {1, 0, 1}).message ==
-        "kernel 'says', block (0,0,0), thread (0,0,0), PTX line 21: barrier 16 with a count of 0 threads: "
+        "kernel 'prints', block (0,0,0), thread (0,0,0), PTX line 21: barrier 16 with a count of 0 threads: "
         "barriers are 0..15 and counts are multiples of 32");
   CHECK_THAT(error({1, 33, 1}, {1, 0, 1}).message, Contains("barrier 1 with a count of 33 threads"));
   CHECK_THAT(error({0, 0, 2}, {0, 0, 1}).message,
              Contains("PTX line 22: barrier 0 with a count of 0 threads"));
-  CHECK(error({1, 64, 1}, {1, 96, 1}).message ==
-        "kernel 'says', block (0,0,0), thread (32,0,0), PTX line 21: barrier 1 is in use with a count of 64 "
-        "threads, "
-        "this warp passes 96");
-  CHECK(error({1, 64, 1}, {1, 64, 3}).message ==
-        "kernel 'says', block (0,0,0), thread (32,0,0), PTX line 23: a barrier mixes bar.sync at PTX line 21 "
-        "with "
-        "bar.red.popc.u32 at PTX line 23");
+  CHECK(
+      error({1, 64, 1}, {1, 96, 1}).message ==
+      "kernel 'prints', block (0,0,0), thread (32,0,0), PTX line 21: barrier 1 is in use with a count of 64 "
+      "threads, "
+      "this warp passes 96");
+  CHECK(
+      error({1, 64, 1}, {1, 64, 3}).message ==
+      "kernel 'prints', block (0,0,0), thread (32,0,0), PTX line 23: a barrier mixes bar.sync at PTX line 21 "
+      "with "
+      "bar.red.popc.u32 at PTX line 23");
   CHECK(error({1, 64, 1}, {1, 64, 1}, Said{17, 0, 1}).fault == PTX2CPU_FAULT_DEADLOCK);
   const LaunchError differ = error({1, 64, 1}, {1, 64, 1}, Said{1, 32, 1});
   CHECK(differ.fault == PTX2CPU_FAULT_DEADLOCK);

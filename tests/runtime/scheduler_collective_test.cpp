@@ -45,7 +45,7 @@ struct FromThreePlaces {
   }
 };
 
-// Every lane asks with the mask of its parity; odd lanes exit after one round, even ones go on with full
+// Every lane asks with the mask of its parity; odd lanes exit after one round, even ones continue with full
 // masks.
 struct ByMask {
   static void Lane(LaneState& lane) {
@@ -201,7 +201,7 @@ TEST_CASE("lanes that wait to converge do not wait for ever for spinning sibling
   CHECK(out == 1);
 }
 
-TEST_CASE("lanes at one point that name one mask run together, whoever is in it") {
+TEST_CASE("lanes at one point that name one mask run together, whichever lanes it names") {
   // Lanes at a point of another class name the same lanes: each point has its own company once those have
   // ended.
   std::vector<ptx2cpu_point> points = {kStart, kBallot, kBallot};

@@ -76,7 +76,8 @@ struct ReadsNowhere {
   }
 };
 
-// Block 0 of each cluster waits with all threads, warp 1 of block 1 waits at a named barrier for nobody.
+// Block 0 of each cluster waits with all threads, warp 1 of block 1 waits at a named barrier at which no
+// other thread arrives.
 struct ClusterDeadlock {
   static void Lane(LaneState& lane) {
     if (lane.point() == 0) {

@@ -46,8 +46,8 @@ struct Replay {
 };
 
 // The rules, lane by lane. Returns the fault, 0 at a good end; NOT_A_MEMBER as soon as a lane comes to a mask
-// that it is not in. Who is at that point with it depends on the order of steps, so that the program can also
-// go on.
+// that it is not in. Which lanes are at that point with it depends on the order of steps, so that the program
+// can also continue.
 class Model {
  public:
   explicit Model(Program& program) : p_(program), at_(program.lanes.size()) {}

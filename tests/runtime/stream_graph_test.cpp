@@ -288,6 +288,6 @@ TEST_CASE("graph: a loop lets other streams run, and ends with a fault") {
   other->Submit(CallWork{[&] { ran = true; }});
   CHECK(Await(ran));
   group.errors()->Fail({LaunchError::Kind::kFault, "a fault", 0});
-  group.Synchronize();  // for ever, if the loops went on
+  group.Synchronize();  // without end if the loops continued
   CHECK(condition->value() == 1);
 }

@@ -187,7 +187,7 @@ TEST_CASE("a child leaves its parent's timeline alone; a program started meanwhi
   const int status = trace.Record([&] {
     const pid_t forked = fork();
     if (forked == 0) {
-      timeline::AddCall("cuInit", 1, 2, "", "");  // as a child that goes on with its parent's state
+      timeline::AddCall("cuInit", 1, 2, "", "");  // as a child that continues with its parent's state
       timeline::Start(trace.file.string());       // as the start of another program
       timeline::AddCall("cuDriverGetVersion", 1, 2, "", "");
       _exit(0);

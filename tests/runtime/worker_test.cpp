@@ -136,7 +136,7 @@ TEST_CASE("quotas of control groups, version 1, in a container that sees its own
   CHECK_FALSE(ProcessorQuota(machine.root));
 }
 
-TEST_CASE("files of control groups that say nothing sensible are no limit") {
+TEST_CASE("files of control groups without a sensible number are no limit") {
   const Machine machine;
   CHECK_FALSE(ProcessorQuota(machine.root));
   machine.Write("/proc/self/cgroup", "nonsense\n0::\n7:cpu:/../..\n");

@@ -5,7 +5,7 @@
 #include "tests/run_shell.h"
 #include "tests/scratch_folder.h"
 
-TEST_CASE("no temporary folder is left behind, also of a program that cannot start") {
+TEST_CASE("no temporary folder remains, also of a program that cannot start") {
   const ptx2cpu::test::ScratchFolder folder, report;
   const auto run = [&](const std::string& verb) {
     return ptx2cpu::test::RunShell("TMPDIR=" + (folder / "") + " " PTX2CPU_BINARY_DIR "/bin/ptx2cpu " + verb,

@@ -301,7 +301,7 @@ TEST_CASE("positions: the PTX line and the last .loc reach every instruction") {
   CHECK(module.source_files[1] == "a.cu");
 }
 
-// The GPU adds in the width of the register; the other forms have no meaning, and dropping what they say
+// The GPU adds in the width of the register; the other forms have no meaning, and dropping the constant
 // would be wrong.
 TEST_CASE("a constant added to a register is part of the value") {
   using U64 = std::vector<uint64_t>;

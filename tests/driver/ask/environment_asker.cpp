@@ -53,7 +53,7 @@ void Fork() {
 }
 
 // The same with a context, memory and work in flight: every call of the child is refused, none waits for
-// threads that it does not have, and the parent's work goes on.
+// threads that it does not have, and the parent's work continues.
 void BusyFork() {
   static constexpr char kPtx[] =
       ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry adds(.param .u64 p) { .reg .b64 %a; "

@@ -181,7 +181,7 @@ void PrintFault() {
   std::printf("launch %d wait %d handled %d\n", launch, wait, handled.load());
 }
 
-// 64 words from before a small block (from its beginning where bounds are checked), from behind it, and over
+// 64 words from before a small block (from its beginning where bounds are checked), from after it, and over
 // the end of a large one.
 void OutOfBounds() {
   dup2(STDOUT_FILENO, STDERR_FILENO);
@@ -247,7 +247,7 @@ void OwnHandlersDuringKernel() {
   FaultOfOurOwn();
 }
 
-// Handlers that pass on what is not theirs to whoever was there before, which is us, again and again.
+// Handlers that pass on signals which are not theirs to the handler before, which is ours, again and again.
 struct sigaction before_ours[8];
 std::atomic<int> passed{0};
 template <int kNumber>

@@ -69,7 +69,7 @@ void Writer::BarrierReduce(const Node& node, Place& place) {
   CompleteAll(place, id);
 }
 
-// A thread of a warp in the set, whoever it is; the own thread where there is none.
+// Any thread of a warp in the set; the thread itself where the set is empty.
 std::string Writer::MemberThread(const Place&, const std::string& warps, uint32_t word) {
   const uint32_t count = (tree_.block + 31) / 32;
   const std::string other = Compute("rem.u32", Compute("add.u32", "%warp", word % 8), count);

@@ -82,7 +82,7 @@ void Writer::SharedAtomic(const Node& node) {
     if (word % 2 == 0) return Line("red.shared.{} [{}], %h", kOps[op], Shared(kSum + op));
     return Line("atom.relaxed.cta.shared.{} {}, [{}], %h", kOps[op], Reg(), Shared(kSum + op));
   }
-  // The tickets that were drawn are 0 to n-1 whoever drew which.
+  // The tickets that were drawn are 0 to n-1 in every order of the threads.
   const std::string ticket = Reg();
   Line("atom.shared.add.u32 {}, [{}], 1", ticket, Shared(kCounter));
   Line("red.global.add.u32 [%sums+24], {}", Compute("mad.lo.u32", ticket, ticket, word | 1));

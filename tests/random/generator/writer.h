@@ -26,7 +26,7 @@ struct Place {
   bool once = true;             // at most one visit per thread
   bool may_drop = true;         // lanes may leave or end here
   uint32_t ids = 0;             // barriers that only threads here use
-  uint32_t clean = 0;           // of these, those that nobody can still be waiting at
+  uint32_t clean = 0;           // of these, those at which no thread can still be waiting
   uint32_t used = 0;            // barriers used here or inside
   std::vector<Scope> scopes = {};
 };

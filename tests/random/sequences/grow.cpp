@@ -129,7 +129,7 @@ uint64_t Scattered(uint64_t seed) {
   return high << 32 | words.Word();
 }
 
-// Without a step: whoever reads it reads an input of its width.
+// Without a step: the steps that read it read an input of its width instead.
 Sequence Without(const Sequence& sequence, uint32_t dropped) {
   Sequence smaller;
   const auto change = [&](Operand& operand) {

@@ -122,7 +122,7 @@ bool AnyOf(const Words (&table)[N], std::string_view row, const std::string& opc
   });
 }
 
-// What rows.def says of an opcode; kept, since a regular expression takes longer than all else.
+// The properties of an opcode in rows.def; kept, since the regular expression takes longer than all else.
 struct Facts {
   bool illegal, approximate, newer, unguarded;
 };
