@@ -42,8 +42,16 @@ struct AttentionCase {
   }
 };
 
-// Places of weights, by kind; negative: there are none.
-using Places = std::vector<long>;
+// Where weights are, by kind, and the distances of heads, rows and columns; negative: there are none.
+struct WeightPlace {
+  long at = -1;
+  int strides[3] = {};
+
+  size_t Of(int head, int row, int column) const {
+    return static_cast<size_t>(at + head * strides[0] + row * strides[1] + column * strides[2]);
+  }
+};
+using Places = std::vector<WeightPlace>;
 
 struct Inputs {
   Values w, q, k, v, residuals;
@@ -59,10 +67,10 @@ Values Project(const AttentionCase& c, const Places& places, const Values& w, in
   if (c.projected[static_cast<size_t>(operand)] == 0) return {from, from + columns};
   Values result(static_cast<size_t>(rows));
   for (int i = 0; i < rows; ++i) {
-    const long bias = places[static_cast<size_t>(operand) + 4], matrix = places[static_cast<size_t>(operand)];
-    double sum = bias < 0 ? 0 : w[static_cast<size_t>(bias + head * rows + i)];
-    for (int j = 0; j < columns; ++j)
-      sum += w[static_cast<size_t>(matrix + (head * rows + i) * columns + j)] * from[j];
+    const WeightPlace &bias = places[static_cast<size_t>(operand) + 4],
+                      &matrix = places[static_cast<size_t>(operand)];
+    double sum = bias.at < 0 ? 0 : w[bias.Of(head, i, 0)];
+    for (int j = 0; j < columns; ++j) sum += w[matrix.Of(head, i, j)] * from[j];
     result[static_cast<size_t>(i)] = sum;
   }
   return result;
@@ -98,20 +106,20 @@ Values Defined(const AttentionCase& c, const Places& places, const Inputs& in) {
   const auto queries = AttentionCase::Lengths(c.beams, AttentionCase::kQueries),
              keys = AttentionCase::Lengths(c.KeyBeams(), AttentionCase::kKeys);
   for (int sequence = 0; sequence < AttentionCase::kBatch * c.beams; ++sequence) {
-    for (int query = 0; query < queries[static_cast<size_t>(sequence)]; ++query) {
+    for (int query = 0; query < AttentionCase::kQueries; ++query) {
       const size_t at = c.Place(sequence, c.beams, query, AttentionCase::kQueries, width);
       for (int i = 0; i < width; ++i) {
-        if (places[7] >= 0) out[at + static_cast<size_t>(i)] += in.w[static_cast<size_t>(places[7] + i)];
+        if (places[7].at >= 0) out[at + static_cast<size_t>(i)] += in.w[places[7].Of(0, i, 0)];
         if (c.residuals) out[at + static_cast<size_t>(i)] += in.residuals[at + static_cast<size_t>(i)];
       }
-      for (int head = 0; head < c.heads; ++head) {
+      // As recorded, a step beyond the sequence has the bias alone.
+      for (int head = 0; query < queries[static_cast<size_t>(sequence)] && head < c.heads; ++head) {
         const int of = c.one_to_one ? sequence : sequence / c.beams;
         const Values mixed = Mixed(c, places, in, head, query, sequence, keys[static_cast<size_t>(of)]);
         for (int i = 0; i < (c.projected[3] != 0 ? width : 0); ++i) {
           for (int j = 0; j < value; ++j)
             out[at + static_cast<size_t>(i)] +=
-                in.w[static_cast<size_t>(places[3] + (head * width + i) * value + j)] *
-                mixed[static_cast<size_t>(j)];
+                in.w[places[3].Of(head, i, j)] * mixed[static_cast<size_t>(j)];
         }
         for (int j = 0; j < (c.projected[3] != 0 ? 0 : value); ++j)
           out[at + static_cast<size_t>(head * value + j)] += mixed[static_cast<size_t>(j)];
@@ -200,17 +208,22 @@ class AttentionRun {
       void* at = nullptr;
       Cudnn("cudnnGetMultiHeadAttnWeights", handle.handle, attention, kind, weight_bytes,
             static_cast<const void*>(base), layout, &at);
-      places.push_back(
-          at == nullptr ? -1 : (static_cast<const char*>(at) - base) / static_cast<long>(ElementOf(c.type)));
+      WeightPlace place;
+      if (at != nullptr)
+        place.at = (static_cast<const char*>(at) - base) / static_cast<long>(ElementOf(c.type));
       cudnnDataType_t type{};
-      int count = 0, extents[3] = {}, strides[3] = {};
-      Cudnn("cudnnGetTensorNdDescriptor", layout, 3, &type, &count, &extents[0], &strides[0]);
+      int count = 0, extents[3] = {};
+      Cudnn("cudnnGetTensorNdDescriptor", layout, 3, &type, &count, &extents[0], &place.strides[0]);
       CHECK(count == (at == nullptr ? 0 : 3));
+      places.push_back(place);
       if (at == nullptr || kind >= CUDNN_MH_ATTN_Q_BIASES) continue;
-      CHECK(std::vector<int>(extents, extents + 3) ==
-            std::vector{c.heads, kind == 3 ? c.Width() : c.Projected(kind),
-                        kind == 3 ? c.Projected(2) : c.size[static_cast<size_t>(kind)]});
-      CHECK(strides[1] == extents[2]);
+      const int rows = kind == 3 ? c.Width() : c.Projected(kind),
+                columns = kind == 3 ? c.Projected(2) : c.size[static_cast<size_t>(kind)];
+      CHECK(std::vector<int>(extents, extents + 3) == std::vector{c.heads, rows, columns});
+      // As recorded: the heads of an input are beside each other, those of the output follow each other.
+      const std::vector<int> strides =
+          kind == 3 ? std::vector{rows * columns, 1, rows} : std::vector{rows, 1, c.heads * rows};
+      CHECK(std::vector<int>(place.strides, place.strides + 3) == strides);
     }
     Cudnn("cudnnDestroyTensorDescriptor", layout);
   }
@@ -218,7 +231,8 @@ class AttentionRun {
 
 std::vector<AttentionCase> Cases() {
   return {{},
-          {.biases = true, .residuals = true},
+          {.biases = true},
+          {.projected = {4, 4, 2, 5}, .biases = true, .residuals = true},  // as large as the queries
           {.heads = 3, .size = {4, 4, 2}, .projected = {0, 0, 0, 0}},
           {.size = {4, 3, 2}, .projected = {0, 4, 3, 0}, .biases = true},
           {.heads = 1, .beams = 2, .biases = true},

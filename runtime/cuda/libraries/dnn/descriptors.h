@@ -104,6 +104,7 @@ struct cudnnSeqDataStruct {
   int extents[4] = {};              // by cudnnSeqDataAxis_t
   cudnnSeqDataAxis_t axes[4] = {};  // the outermost first; the last is of the vector's elements
   std::vector<int> lengths = {};    // by batch, then beam
+  bool fills = false;               // what no sequence has a step for becomes `fill`
   double fill = 0;
 };
 struct cudnnAttnStruct {

@@ -51,8 +51,8 @@ class Projection {
     if (!heads.projects[operand]) return;
     const int64_t width = heads.projected[operand], size = heads.size[operand];
     made_ = Storage<R>(count * width);
-    MultiplyHere<R>('N', 'T', count, width, size, rows, size, w + places.MatrixOf(heads, operand, head), size,
-                    0, made_.get(), width);
+    MultiplyHere<R>('N', 'N', count, width, size, rows, size, w + places.MatrixOf(heads, operand, head),
+                    places.RowStep(heads, operand), 0, made_.get(), width);
     for (int64_t i = 0; places.bias[operand] >= 0 && i < count * width; ++i)
       made_[i] += w[places.bias[operand] + head * width + i % width];
     values_ = made_.get();
@@ -73,11 +73,11 @@ void ProjectBackward(const Heads& heads, const AttentionWeights& places, const R
     for (int64_t i = 0; d_rows != nullptr && i < count * size; ++i) d_rows[i] += d_values[i];
     return;
   }
-  const int64_t matrix = places.MatrixOf(heads, operand, head);
+  const int64_t matrix = places.MatrixOf(heads, operand, head), step = places.RowStep(heads, operand);
   if (d_rows != nullptr)
-    MultiplyHere<R>('N', 'N', count, size, width, d_values, width, w + matrix, size, 1, d_rows, size);
+    MultiplyHere<R>('N', 'T', count, size, width, d_values, width, w + matrix, step, 1, d_rows, size);
   if (dw == nullptr) return;
-  MultiplyHere<R>('T', 'N', width, size, count, d_values, width, rows, size, 1, dw + matrix, size);
+  MultiplyHere<R>('T', 'N', size, width, count, rows, size, d_values, width, 1, dw + matrix, step);
   for (int64_t i = 0; places.bias[operand] >= 0 && i < count * width; ++i)
     dw[places.bias[operand] + head * width + i % width] += d_values[i];
 }
@@ -128,8 +128,8 @@ void Attend(const Heads& heads, const AttentionWeights& places, const R* w,
     }
     const auto mixed = Storage<R>(queries * value);
     MultiplyHere<R>('N', 'N', queries, value, keys, kept.get(), keys, v.get(), value, 0, mixed.get(), value);
-    MultiplyHere<R>('N', 'T', queries, width, value, mixed.get(), value,
-                    w + places.MatrixOf(heads, kOutput, head), value, 1, out, width);
+    MultiplyHere<R>('N', 'N', queries, width, value, mixed.get(), value,
+                    w + places.MatrixOf(heads, kOutput, head), width, 1, out, width);
   }
   for (int64_t i = 0; places.bias[kOutput] >= 0 && i < queries * width; ++i)
     out[i] += w[places.bias[kOutput] + i % width];
@@ -165,14 +165,14 @@ void BackwardHead(const Heads& heads, const AttentionWeights& places, const R* w
   const auto d_mixed = Storage<R>(queries * value), d_scores = Storage<R>(queries * keys);
   if (heads.projects[kOutput]) {
     const int64_t matrix = places.MatrixOf(heads, kOutput, head);
-    MultiplyHere<R>('N', 'N', queries, value, width, d_out, width, w + matrix, value, 0, d_mixed.get(),
+    MultiplyHere<R>('N', 'T', queries, value, width, d_out, width, w + matrix, width, 0, d_mixed.get(),
                     value);
     if (to.dw != nullptr) {
       const auto mixed = Storage<R>(queries * value);
       MultiplyHere<R>('N', 'N', queries, value, keys, kept.get(), keys, v.get(), value, 0, mixed.get(),
                       value);
-      MultiplyHere<R>('T', 'N', width, value, queries, d_out, width, mixed.get(), value, 1, to.dw + matrix,
-                      value);
+      MultiplyHere<R>('T', 'N', value, width, queries, mixed.get(), value, d_out, width, 1, to.dw + matrix,
+                      width);
     }
   } else {
     for (int64_t i = 0; i < queries; ++i)

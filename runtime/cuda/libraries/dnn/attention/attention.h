@@ -30,14 +30,23 @@ struct Heads {
   int64_t width() const { return projects[kOutput] ? projected[kOutput] : count * size[kOutput]; }
 };
 
-// Weights: for each operand that is projected a matrix for each head, then the biases in the same order.
+// Weights: for each operand that is projected a matrix, then the biases in the same order. As recorded on an
+// H200, a matrix has a row for each element of a vector, in which the projected elements of all heads follow
+// each other; the output's has the rows of one head after those of another.
 struct AttentionWeights {
   explicit AttentionWeights(const Heads& heads);
   int64_t matrix[kOperands], bias[kOperands];  // places in elements; -1: there is none
   int64_t count = 0;
 
+  // The distance of two heads, and of two rows of one.
+  static int64_t HeadStep(const Heads& heads, Operand operand) {
+    return operand == kOutput ? heads.projected[operand] * heads.size[operand] : heads.projected[operand];
+  }
+  static int64_t RowStep(const Heads& heads, Operand operand) {
+    return operand == kOutput ? heads.projected[operand] : heads.count * heads.projected[operand];
+  }
   int64_t MatrixOf(const Heads& heads, Operand operand, int64_t head) const {
-    return matrix[operand] + head * heads.projected[operand] * heads.size[operand];
+    return matrix[operand] + head * HeadStep(heads, operand);
   }
 };
 

@@ -25,6 +25,8 @@ struct Call {
         k(key),
         v(value),
         out(output),
+        drops(descriptor.dropout != nullptr),
+        drops_output(descriptor.output_dropout != nullptr),
         dropout(descriptor.dropout == nullptr ? cudnnDropoutStruct{} : *descriptor.dropout),
         output_dropout(descriptor.output_dropout == nullptr ? cudnnDropoutStruct{}
                                                             : *descriptor.output_dropout) {}
@@ -34,6 +36,7 @@ struct Call {
   AttentionReserve reserve;
   cudnnDataType_t type;
   cudnnSeqDataStruct q, k, v, out;
+  bool drops, drops_output;  // it has these descriptors
   cudnnDropoutStruct dropout, output_dropout;
 
   int64_t beams() const { return q.extents[CUDNN_SEQDATA_BEAM_DIM]; }
@@ -60,6 +63,10 @@ struct Call {
     static constexpr double kNone = 0;
     return places.count == 0 ? &kNone : weights;
   }
+  // As recorded, training with a descriptor of dropout needs its states, whatever is dropped.
+  bool LacksStates() const {
+    return (drops && dropout.states == nullptr) || (drops_output && output_dropout.states == nullptr);
+  }
   size_t WeightBytes() const { return static_cast<size_t>(places.count * BytesOf(type)); }
   template <typename R>
   AttentionRows<R> RowsOf(const SequenceRows<R>& queries, const SequenceRows<R>& keys,
@@ -84,6 +91,12 @@ void Drop(const cudnnDropoutStruct& dropout, int64_t count, R* scale) {
 }
 bool Drops(const cudnnDropoutStruct& dropout) { return dropout.rate > 0 && dropout.states != nullptr; }
 
+// As if every sequence had all steps.
+cudnnSeqDataStruct WithAllSteps(cudnnSeqDataStruct data) {
+  std::ranges::fill(data.lengths, data.extents[CUDNN_SEQDATA_TIME_DIM]);
+  return data;
+}
+
 struct ForwardPointers {
   const void *q, *k, *v, *residuals, *w;
   void *out, *reserve;
@@ -106,11 +119,15 @@ void Forward(const Call& call, const std::vector<Window>& windows, int step, con
   libraries::ForEach(call.sequences(), [&](int64_t i) {
     const AttentionRows<R> rows = call.RowsOf<R>(q, k, v, i, weights, kept);
     Attend<R>(call.heads, call.places, w.get(), windows, rows, out.At(i));
+    // As recorded, a step that the sequence has not is the projection of nothing.
+    const int64_t bias = call.places.bias[kOutput], steps = call.out.extents[CUDNN_SEQDATA_TIME_DIM];
+    for (int64_t n = rows.queries * width; bias >= 0 && n < steps * width; ++n)
+      out.At(i)[n] = w.get()[bias + n % width];
     for (int64_t n = 0; scale != nullptr && n < rows.queries * width; ++n)
       out.At(i)[n] *= scale[i * call.heads.max_queries * width + n];
   });
   if (at.residuals != nullptr) {
-    const SequenceRows<R> residuals(call.out, at.residuals);
+    const SequenceRows<R> residuals(WithAllSteps(call.q), at.residuals);  // laid out as the queries
     for (int64_t n = 0; n < call.sequences() * call.out.extents[CUDNN_SEQDATA_TIME_DIM] * width; ++n)
       out.At(0)[n] += residuals.At(0)[n];
   }
@@ -122,6 +139,19 @@ struct BackwardPointers {
   void *dq, *dk, *dv, *dw, *reserve;
   bool adds;
 };
+
+// Steps that the sequences have not are the output's bias, and their gradients the bias's.
+template <typename R>
+void AddUnusedSteps(const Call& call, const void* dout, R* dw) {
+  const int64_t bias = call.places.bias[kOutput], width = call.heads.width();
+  if (bias < 0) return;
+  const int steps = call.out.extents[CUDNN_SEQDATA_TIME_DIM];
+  const SequenceRows<R> rows(WithAllSteps(call.out), dout);
+  for (int64_t i = 0; i < call.sequences(); ++i) {
+    for (int64_t n = call.out.lengths[static_cast<size_t>(i)] * width; n < steps * width; ++n)
+      dw[bias + n % width] += rows.At(i)[n];
+  }
+}
 
 template <typename R>
 void Backward(const Call& call, const BackwardPointers& at) {
@@ -143,6 +173,7 @@ void Backward(const Call& call, const BackwardPointers& at) {
     AttendBackward<R>(call.heads, call.places, w.get(), rows, dout.At(i),
                       {dq.At(i), dk.At(of), dv.At(of), dw.get()});
   }
+  if (dw != nullptr) AddUnusedSteps<R>(call, at.dout, dw.get());
   if (at.dq != nullptr) dq.Write(call.q, at.dq);
   if (at.dk != nullptr) dk.Write(call.k, at.dk);
   if (at.dv != nullptr) dv.Write(call.v, at.dv);
@@ -154,6 +185,7 @@ cudnnStatus_t SubmitBackward(cudnnHandle_t handle, const char* name, Call call, 
   if (!call.Fits() || weights_size < call.WeightBytes() || reserve_size < call.reserve.bytes ||
       (call.places.count != 0 && at.w == nullptr))
     return CUDNN_STATUS_BAD_PARAM;
+  if (at.dw == nullptr && call.LacksStates()) return CUDNN_STATUS_EXECUTION_FAILED;
   if (!libraries::LoadBlas(name)) return CUDNN_STATUS_NOT_SUPPORTED;
   return OnStream(handle, name, [call = std::move(call), at] {
     WithReal(call.type, [&]<typename R>(R) { Backward<R>(call, at); });
@@ -177,6 +209,9 @@ cudnnStatus_t cudnnMultiHeadAttnForward(cudnnHandle_t handle, cudnnAttnDescripto
   if (!call.Fits() || weightsSize < call.WeightBytes() || (call.places.count != 0 && weights == nullptr) ||
       step >= queries || (reserve != nullptr && (step >= 0 || reserveSize < call.reserve.bytes)))
     return CUDNN_STATUS_BAD_PARAM;
+  // Residuals are added to vectors of their size.
+  if (residuals != nullptr && call.heads.size[kQuery] != call.heads.width()) return CUDNN_STATUS_BAD_PARAM;
+  if (reserve != nullptr && call.LacksStates()) return CUDNN_STATUS_EXECUTION_FAILED;
   std::vector<Window> windows;
   for (int i = 0; i < queries; ++i) windows.push_back({windowBegins[i], windowEnds[i]});
   if (!libraries::LoadBlas("cudnnMultiHeadAttnForward")) return CUDNN_STATUS_NOT_SUPPORTED;

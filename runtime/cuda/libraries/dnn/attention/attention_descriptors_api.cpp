@@ -37,7 +37,8 @@ cudnnStatus_t cudnnSetSeqDataDescriptor(cudnnSeqDataDescriptor_t data, cudnnData
   const auto fits = [&](int length) { return length >= 0 && length <= extents[CUDNN_SEQDATA_TIME_DIM]; };
   if (lengthCount != static_cast<size_t>(sequences) || !std::ranges::all_of(made.lengths, fits))
     return CUDNN_STATUS_BAD_PARAM;
-  if (fill != nullptr) Load(Layout{type, {1}, {1}}, fill, &made.fill);
+  made.fills = fill != nullptr;
+  if (made.fills) Load(Layout{type, {1}, {1}}, fill, &made.fill);
   *data = std::move(made);
   return CUDNN_STATUS_SUCCESS;
 }
@@ -121,7 +122,7 @@ cudnnStatus_t cudnnGetMultiHeadAttnBuffers(cudnnHandle_t handle, cudnnAttnDescri
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Matrices are heads, projected elements, elements; the output's lie with the heads beside each other.
+// Matrices are heads, projected elements, elements.
 cudnnStatus_t cudnnGetMultiHeadAttnWeights(cudnnHandle_t handle, cudnnAttnDescriptor_t attention,
                                            cudnnMultiHeadAttnWeightKind_t kind, size_t weightsSize,
                                            const void* weights, cudnnTensorDescriptor_t layout, void** at) {
@@ -139,7 +140,9 @@ cudnnStatus_t cudnnGetMultiHeadAttnWeights(cudnnHandle_t handle, cudnnAttnDescri
   if (place < 0) return CUDNN_STATUS_SUCCESS;
   const int64_t count = is_bias && operand == kOutput ? 1 : heads.count;
   layout->layout.extents = {count, heads.projected[operand], is_bias ? 1 : heads.size[operand]};
-  layout->layout.strides = PackedStrides(layout->layout.extents);
+  layout->layout.strides = is_bias ? PackedStrides(layout->layout.extents)
+                                   : std::vector<int64_t>{AttentionWeights::HeadStep(heads, operand), 1,
+                                                          AttentionWeights::RowStep(heads, operand)};
   *at = static_cast<std::byte*>(const_cast<void*>(weights)) + place * element;
   return CUDNN_STATUS_SUCCESS;
 }

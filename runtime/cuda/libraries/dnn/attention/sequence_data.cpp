@@ -48,7 +48,7 @@ void SequenceRows<R>::Write(const cudnnSeqDataStruct& data, void* to, int64_t wa
   for (int64_t i = 0; i < sequences_; ++i) {
     for (int64_t step = 0; step < steps_; ++step) {
       if (wanted >= 0 && step != wanted) continue;
-      const bool has = step < data.lengths[static_cast<size_t>(i)];
+      const bool has = !data.fills || step < data.lengths[static_cast<size_t>(i)];
       Blend<R>(row, static_cast<std::byte*>(to) + PlaceOf(data, i, step),
                has ? At(i) + step * vector_ : filled.data(), 1, 0);
     }

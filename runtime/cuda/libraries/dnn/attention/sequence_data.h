@@ -14,7 +14,8 @@ class SequenceRows {
   SequenceRows(const cudnnSeqDataStruct& data, const void* from);
   explicit SequenceRows(const cudnnSeqDataStruct& data);  // zeros
   R* At(int64_t sequence) const { return values_.get() + sequence * steps_ * vector_; }
-  // What no sequence has a step for becomes the descriptor's element; `step` not negative: that step alone.
+  // What no sequence has a step for becomes the descriptor's element, where it has one; `step` not negative:
+  // that step alone.
   void Write(const cudnnSeqDataStruct& data, void* to, int64_t step = -1) const;
 
  private:
