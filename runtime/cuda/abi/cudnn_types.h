@@ -62,6 +62,7 @@ enum cudnnConvolutionBwdDataAlgo_t : int {
 };
 enum cudnnConvolutionBwdFilterAlgo_t : int {
   CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 = 1,
+  CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD = 4,  // cuDNN names it and does not have it
   CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT = 7,
 };
 template <typename Algorithm>

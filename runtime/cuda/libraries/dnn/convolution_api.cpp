@@ -46,6 +46,7 @@ cudnnStatus_t Query(cudnnHandle_t handle, cudnnConvolutionDescriptor_t convoluti
                     cudnnFilterDescriptor_t filter, cudnnTensorDescriptor_t y, Algorithm algorithm,
                     float time, int wanted, int* found, Perf* results) {
   if (!AllGiven(handle, convolution, x, filter, y)) return CUDNN_STATUS_BAD_PARAM;
+  if (time != kNotMeasured && wanted < 1) return CUDNN_STATUS_BAD_PARAM;  // as recorded, of trials alone
   const auto shape = ShapeOf(*convolution, x->layout, *filter, y->layout);
   return OneAlgorithm(shape ? &*shape : nullptr, algorithm, time, wanted, found, results);
 }
@@ -166,6 +167,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* a
   if (!AllGiven(handle, alpha, xLayout, x, dyLayout, dy, convolution, beta, filter, dw))
     return CUDNN_STATUS_BAD_PARAM;
   if (algo < 0 || algo >= CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT) return CUDNN_STATUS_BAD_PARAM;
+  if (algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD) return CUDNN_STATUS_NOT_SUPPORTED;
   ConvolutionShape shape;
   if (const cudnnStatus_t wrong = Prepare("cudnnConvolutionBackwardFilter", *convolution, xLayout->layout,
                                           *filter, dyLayout->layout, shape))
@@ -314,6 +316,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
     cudnnHandle_t handle, cudnnTensorDescriptor_t xLayout, cudnnTensorDescriptor_t dyLayout,
     cudnnConvolutionDescriptor_t convolution, cudnnFilterDescriptor_t filter,
     cudnnConvolutionBwdFilterAlgo_t algo, size_t* size) {
+  if (algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD) return CUDNN_STATUS_NOT_SUPPORTED;
   return Workspace(handle, convolution, xLayout, filter, dyLayout, algo,
                    CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, size);
 }

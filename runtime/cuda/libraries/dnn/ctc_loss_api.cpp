@@ -193,9 +193,7 @@ cudnnStatus_t cudnnSetCTCLossDescriptorEx(cudnnCTCLossDescriptor_t loss, cudnnDa
 cudnnStatus_t cudnnSetCTCLossDescriptor_v8(cudnnCTCLossDescriptor_t loss, cudnnDataType_t type,
                                            cudnnLossNormalizationMode_t normalization,
                                            cudnnNanPropagation_t nan, int maxLabels) {
-  const bool named =
-      normalization == CUDNN_LOSS_NORMALIZATION_NONE || normalization == CUDNN_LOSS_NORMALIZATION_SOFTMAX;
-  if (loss == nullptr || !named || type < CUDNN_DATA_FLOAT || type > kLastType || maxLabels < 0)
+  if (loss == nullptr || type < CUDNN_DATA_FLOAT || type > kLastType || maxLabels < 0)
     return CUDNN_STATUS_BAD_PARAM;
   *loss = {type, normalization, nan, CUDNN_CTC_ZERO_OOB_GRADIENTS, maxLabels};
   return CUDNN_STATUS_SUCCESS;
@@ -241,11 +239,12 @@ cudnnStatus_t cudnnGetCTCLossWorkspaceSize(cudnnHandle_t handle, cudnnTensorDesc
   if (!AllGiven(labels, labelCounts, lengths)) return CUDNN_STATUS_BAD_PARAM;
   return cudnnGetCTCLossWorkspaceSize_v8(handle, algo, loss, xLayout, dxLayout, size);
 }
-cudnnStatus_t cudnnGetCTCLossWorkspaceSize_v8(cudnnHandle_t handle, cudnnCTCLossAlgo_t algo,
+cudnnStatus_t cudnnGetCTCLossWorkspaceSize_v8(cudnnHandle_t handle, cudnnCTCLossAlgo_t,
                                               cudnnCTCLossDescriptor_t loss, cudnnTensorDescriptor_t xLayout,
                                               cudnnTensorDescriptor_t dxLayout, size_t* size) {
   if (size == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  const cudnnStatus_t status = Check(handle, loss, xLayout, dxLayout, algo);
+  // As recorded, whatever the algorithm is.
+  const cudnnStatus_t status = Check(handle, loss, xLayout, dxLayout, CUDNN_CTC_LOSS_ALGO_DETERMINISTIC);
   if (status == CUDNN_STATUS_SUCCESS) *size = 0;
   return status;
 }

@@ -160,7 +160,8 @@ cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t filter, cudnnDa
 }
 cudnnStatus_t cudnnGetFilterNdDescriptor(cudnnFilterDescriptor_t filter, int wanted, cudnnDataType_t* type,
                                          cudnnTensorFormat_t* format, int* count, int extents[]) {
-  if (filter == nullptr) return CUDNN_STATUS_BAD_PARAM;
+  if (filter == nullptr || wanted < 1) return CUDNN_STATUS_BAD_PARAM;
+  if (wanted > kMaxExtents) return CUDNN_STATUS_NOT_SUPPORTED;
   Give(type, filter->layout.type), Give(format, filter->format), Give(count, filter->layout.extents.size());
   GiveList(extents, filter->layout.extents, wanted);
   return CUDNN_STATUS_SUCCESS;

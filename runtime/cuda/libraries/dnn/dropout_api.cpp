@@ -46,8 +46,8 @@ cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t dropout, cudnnH
 }
 cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor_t dropout, cudnnHandle_t handle,
                                             float rate, void* states, size_t size, unsigned long long seed) {
-  if (!AllGiven(dropout, handle, states) || !(rate >= 0 && rate <= 1)) return CUDNN_STATUS_BAD_PARAM;
-  if (size < sizeof(DropoutStates)) return CUDNN_STATUS_INVALID_VALUE;
+  if (!AllGiven(dropout, handle)) return CUDNN_STATUS_BAD_PARAM;
+  if (states != nullptr && size < sizeof(DropoutStates)) return CUDNN_STATUS_BAD_PARAM;
   *dropout = {rate, states, seed};
   return CUDNN_STATUS_SUCCESS;
 }
@@ -81,6 +81,7 @@ cudnnStatus_t cudnnDropoutBackward(cudnnHandle_t handle, cudnnDropoutDescriptor_
   const Layout& layout = dyLayout->layout;
   if (layout.extents != dxLayout->layout.extents || size < static_cast<size_t>(layout.Count()))
     return CUDNN_STATUS_BAD_PARAM;
+  if (dropout->states == nullptr) return CUDNN_STATUS_EXECUTION_FAILED;  // as recorded
   return Submit(handle, "cudnnDropoutBackward", One(dxLayout->layout), nullptr, dxLayout->layout, dx,
                 [=, rate = dropout->rate]<typename R>(R* result) {
                   Keep(layout, dy, rate, static_cast<const unsigned char*>(reserve), result);

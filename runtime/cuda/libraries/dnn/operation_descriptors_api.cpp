@@ -50,7 +50,7 @@ cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t convo
 cudnnStatus_t cudnnGetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t convolution, int wanted,
                                               int* count, int pads[], int strides[], int dilations[],
                                               cudnnConvolutionMode_t* mode, cudnnDataType_t* type) {
-  if (convolution == nullptr) return CUDNN_STATUS_BAD_PARAM;
+  if (convolution == nullptr || wanted < 0) return CUDNN_STATUS_BAD_PARAM;
   Give(count, convolution->pads.size()), Give(mode, convolution->mode), Give(type, convolution->type);
   GiveList(pads, convolution->pads, wanted), GiveList(strides, convolution->strides, wanted);
   GiveList(dilations, convolution->dilations, wanted);
@@ -61,6 +61,7 @@ cudnnStatus_t cudnnGetConvolution2dForwardOutputDim(cudnnConvolutionDescriptor_t
                                                     cudnnFilterDescriptor_t filter, int* n, int* c, int* h,
                                                     int* w) {
   int extents[4];
+  if (xLayout == nullptr || xLayout->layout.extents.size() != 4) return CUDNN_STATUS_BAD_PARAM;
   if (const cudnnStatus_t wrong =
           cudnnGetConvolutionNdForwardOutputDim(convolution, xLayout, filter, 4, extents))
     return wrong;
@@ -73,7 +74,8 @@ cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(cudnnConvolutionDescriptor_t
                                                     int extents[]) {
   if (!AllGiven(convolution, xLayout, filter, extents)) return CUDNN_STATUS_BAD_PARAM;
   const std::vector<int64_t> found = OutputOf(*convolution, xLayout->layout, *filter);
-  if (found.empty() || static_cast<size_t>(count) != found.size()) return CUDNN_STATUS_BAD_PARAM;
+  // As recorded, the first of them can be asked for, unlike those of pooling.
+  if (found.empty() || count < 0 || static_cast<size_t>(count) > found.size()) return CUDNN_STATUS_BAD_PARAM;
   GiveList(extents, found, count);
   return CUDNN_STATUS_SUCCESS;
 }
@@ -89,7 +91,8 @@ cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t pooling, cudn
 cudnnStatus_t cudnnGetPooling2dDescriptor(cudnnPoolingDescriptor_t pooling, cudnnPoolingMode_t* mode,
                                           cudnnNanPropagation_t* nan, int* height, int* width, int* padH,
                                           int* padW, int* strideH, int* strideW) {
-  if (pooling == nullptr || pooling->window.size() != 2) return CUDNN_STATUS_BAD_PARAM;
+  // As recorded, of three dimensions it gives the first two.
+  if (pooling == nullptr || pooling->window.size() < 2) return CUDNN_STATUS_BAD_PARAM;
   Give(mode, pooling->mode), Give(nan, pooling->nan);
   Give(height, pooling->window[0]), Give(width, pooling->window[1]);
   Give(padH, pooling->pads[0]), Give(padW, pooling->pads[1]);

@@ -29,7 +29,7 @@ cudnnStatus_t Use(Content& content, const Link& from) {
 Link ConfigurationFor(const Link& graph) {
   auto engine = std::make_shared<Content>(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   engine->SetLink(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
-  engine->SetNumber(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0);
+  engine->SetValue(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, int64_t{0});
   auto configuration = std::make_shared<Content>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   configuration->compiled = engine->compiled = graph->compiled;
   engine->finalized = configuration->finalized = true;
@@ -37,14 +37,27 @@ Link ConfigurationFor(const Link& graph) {
   return configuration;
 }
 
+// What a tensor is where nothing else was set, as documented.
+void SetDefaults(Content& tensor) {
+  if (!tensor.Has(CUDNN_ATTR_TENSOR_VECTOR_COUNT))
+    tensor.SetValue(CUDNN_ATTR_TENSOR_VECTOR_COUNT, int64_t{1});
+  if (!tensor.Has(CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION))
+    tensor.SetValue(CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION, int64_t{-1});
+  for (const auto name : {CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_ATTR_TENSOR_IS_BY_VALUE})
+    if (!tensor.Has(name)) tensor.SetValue(name, false);
+}
+
 // What finalizing computes.
 cudnnStatus_t Finalize(Content& content) {
   switch (content.type()) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
-      return AreLayout(content) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+      if (!AreLayout(content)) return CUDNN_STATUS_BAD_PARAM;
+      SetDefaults(content);
+      return CUDNN_STATUS_SUCCESS;
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
       content.compiled = Compile(content);
-      content.SetNumber(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, content.compiled.program ? 1 : 0);
+      content.SetValue(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT,
+                       int64_t{content.compiled.program == nullptr ? 0 : 1});
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR: {
       const Link graph = content.Part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
@@ -60,7 +73,7 @@ cudnnStatus_t Finalize(Content& content) {
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: {
       if (const cudnnStatus_t wrong = Use(content, content.Part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)))
         return wrong;
-      content.SetNumber(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, content.compiled.program->workspace);
+      content.SetValue(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, content.compiled.program->workspace);
       return CUDNN_STATUS_SUCCESS;
     }
     default:  // they are what was set
@@ -151,7 +164,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudn
                                        cudnnBackendAttributeType_t type, int64_t count,
                                        const void* elements) {
   if (descriptor == nullptr) return NullPointer();
-  if (descriptor->content->finalized) return CUDNN_STATUS_NOT_INITIALIZED;
+  if (descriptor->content->finalized) return AlreadyFinalized();
   return descriptor->content->Set(name, type, count, elements);
 }
 
@@ -167,7 +180,9 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   if (descriptor == nullptr) return NullPointer();
   Content& content = *descriptor->content;
   if (content.finalized) return CUDNN_STATUS_SUCCESS;
-  if (!content.HasAllRequired()) return CUDNN_STATUS_BAD_PARAM;
+  if (!content.HasAllRequired())
+    return content.type() == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ? NotFinalized()
+                                                                     : CUDNN_STATUS_BAD_PARAM;
   const cudnnStatus_t wrong = Finalize(content);
   content.finalized = wrong == CUDNN_STATUS_SUCCESS;
   return wrong;

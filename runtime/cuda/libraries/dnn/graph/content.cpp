@@ -8,7 +8,7 @@ namespace ptx2cpu::cudnn {
 
 namespace {
 
-enum class Use : uint8_t { kRequired, kOptional, kComputed };
+enum class Use : uint8_t { kRequired, kOptional, kComputed, kWritten };
 struct AttributeRow {
   cudnnBackendDescriptorType_t descriptor;
   cudnnBackendAttributeName_t name;
@@ -115,15 +115,20 @@ cudnnStatus_t Content::Get(cudnnBackendAttributeName_t name, cudnnBackendAttribu
   if (row == nullptr) return NoSuchAttribute(name);
   if (!Accepts(*row, type)) return WrongType();
   if (wanted < 0) return CUDNN_STATUS_BAD_PARAM;
+  if (row->use == Use::kWritten) return CUDNN_STATUS_NOT_SUPPORTED;
   const Held* held = Find(name);
   if (held == nullptr && row->use == Use::kRequired) return CUDNN_STATUS_BAD_PARAM;
   const size_t bytes = BytesOf(row->type);
   const size_t found = held == nullptr       ? 0
                        : held->links.empty() ? held->bytes.size() / bytes
                                              : held->links.size();
-  if (count != nullptr) *count = static_cast<int64_t>(found);
+  const size_t given = std::min(found, static_cast<size_t>(wanted));
+  // Of values, as recorded, how many are written; of descriptors, which a program counts first, how many
+  // there are.
+  const bool counts_written = elements != nullptr && row->type != CUDNN_TYPE_BACKEND_DESCRIPTOR;
+  if (count != nullptr) *count = static_cast<int64_t>(counts_written ? given : found);
   if (elements == nullptr) return CUDNN_STATUS_SUCCESS;
-  for (size_t n = 0; n < std::min(found, static_cast<size_t>(wanted)); ++n) {
+  for (size_t n = 0; n < given; ++n) {
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
       auto* to = static_cast<cudnnBackendDescriptor_t*>(elements)[n];
       if (to == nullptr || to->content->type() != held->links[n]->type()) return CUDNN_STATUS_BAD_PARAM;
@@ -138,11 +143,6 @@ cudnnStatus_t Content::Get(cudnnBackendAttributeName_t name, cudnnBackendAttribu
     }
   }
   return CUDNN_STATUS_SUCCESS;
-}
-
-void Content::SetNumber(cudnnBackendAttributeName_t name, int64_t number) {
-  const auto* bytes = reinterpret_cast<const char*>(&number);
-  Place(name).bytes.assign(bytes, bytes + sizeof number);
 }
 
 bool Content::HasAllRequired() const {

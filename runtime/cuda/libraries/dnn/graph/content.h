@@ -35,7 +35,11 @@ class Content {
                     int64_t* count, void* elements) const;
   // An attribute that finalizing computed.
   void SetLink(cudnnBackendAttributeName_t name, Link link) { Place(name).links = {std::move(link)}; }
-  void SetNumber(cudnnBackendAttributeName_t name, int64_t number);
+  template <typename T>
+  void SetValue(cudnnBackendAttributeName_t name, T value) {
+    const auto* bytes = reinterpret_cast<const char*>(&value);
+    Place(name).bytes.assign(bytes, bytes + sizeof value);
+  }
   bool HasAllRequired() const;
 
   bool Has(cudnnBackendAttributeName_t name) const { return Find(name) != nullptr; }

@@ -5,10 +5,16 @@
 
 namespace ptx2cpu::cudnn {
 
-inline cuda::cudnnStatus_t WrongArgument(int of_version_9) {
+inline bool IsVersion9() {
   constexpr int kBadParam9 = 2000;
-  return cuda::CUDNN_STATUS_BAD_PARAM == kBadParam9 ? static_cast<cuda::cudnnStatus_t>(of_version_9)
-                                                    : cuda::CUDNN_STATUS_BAD_PARAM;
+  return cuda::CUDNN_STATUS_BAD_PARAM == kBadParam9;
+}
+inline cuda::cudnnStatus_t WrongArgument(int of_version_9) {
+  return IsVersion9() ? static_cast<cuda::cudnnStatus_t>(of_version_9) : cuda::CUDNN_STATUS_BAD_PARAM;
+}
+// As recorded of version 9, and documented of version 8.
+inline cuda::cudnnStatus_t AlreadyFinalized() {
+  return IsVersion9() ? cuda::CUDNN_STATUS_BAD_PARAM : cuda::CUDNN_STATUS_NOT_INITIALIZED;
 }
 inline cuda::cudnnStatus_t NullPointer() { return WrongArgument(2002); }
 inline cuda::cudnnStatus_t NotFinalized() { return WrongArgument(2004); }

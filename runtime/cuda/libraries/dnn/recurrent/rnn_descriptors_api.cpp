@@ -77,10 +77,15 @@ cudnnStatus_t cudnnGetRNNDescriptor_v8(cudnnRNNDescriptor_t network, cudnnRNNAlg
   return CUDNN_STATUS_SUCCESS;
 }
 
+// Nothing is built for a size of batch.
+cudnnStatus_t cudnnBuildRNNDynamic(cudnnHandle_t handle, cudnnRNNDescriptor_t network, int) {
+  return AllGiven(handle, network) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+}
+
 cudnnStatus_t cudnnRNNSetClip_v8(cudnnRNNDescriptor_t network, cudnnRNNClipMode_t mode,
                                  cudnnNanPropagation_t nan, double low, double high) {
-  if (network == nullptr || !IsIn(mode, CUDNN_RNN_CLIP_MINMAX) || !IsIn(nan, CUDNN_PROPAGATE_NAN))
-    return CUDNN_STATUS_BAD_PARAM;
+  // As recorded, the mode can be any number.
+  if (network == nullptr || !IsIn(nan, CUDNN_PROPAGATE_NAN)) return CUDNN_STATUS_BAD_PARAM;
   if (mode == CUDNN_RNN_CLIP_MINMAX && !(low <= high)) return CUDNN_STATUS_BAD_PARAM;
   network->clip = mode, network->clip_nan = nan, network->low = low, network->high = high;
   return CUDNN_STATUS_SUCCESS;
