@@ -346,8 +346,7 @@ TEST_CASE("cudnn graph: descriptors, their attributes and status", "[cudnn]") {
   CHECK(Cudnn().Call("cudnnBackendFinalize", tensor) == kBadParam);  // ranks differ
   DnnGraph::Set(tensor, CUDNN_ATTR_TENSOR_STRIDES, Extents{3, 1});
   CHECK(Cudnn().Call("cudnnBackendFinalize", tensor) == 0);
-  CHECK(DnnGraph::TrySet(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, Extents{1}) ==
-        kNotInitialized);
+  CHECK(DnnGraph::TrySet(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, Extents{1}) == kBadParam);
   REQUIRE(get() == 0);
   CHECK((count == 1 && uid == 77));
   auto operation = graph.Make(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR),

@@ -107,5 +107,10 @@ TEST_CASE("recorded calls: cusolver, precisions, ranges, batches") { CheckScript
 TEST_CASE("recorded calls: cusolverMg, eigenvalues and inverses") { CheckScript("cusolver_mg_rest"); }
 TEST_CASE("recorded calls: cudnn, answers, attention, trials") { CheckScript("cudnn_rest"); }
 TEST_CASE("recorded calls: cudnn, graphs") { CheckScript("cudnn_graph"); }
+TEST_CASE("recorded calls: cufft, policies and sizes") { CheckScript("cufft_areas"); }
+TEST_CASE("recorded calls: cusparse, missing blocks, algorithms") { CheckScript("cusparse_padding"); }
+TEST_CASE("recorded calls: cusolver, inverses, wrong arguments") { CheckScript("cusolver_checks"); }
+TEST_CASE("recorded calls: cudnn, attention as programs call it") { CheckScript("cudnn_attention"); }
+TEST_CASE("recorded calls: cudnn, attention in training") { CheckScript("cudnn_training"); }
 TEST_CASE("recorded calls: nccl of one rank") { CheckScript("nccl"); }
 TEST_CASE("recorded calls: nvml") { CheckScript("nvml"); }
