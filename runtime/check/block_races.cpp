@@ -76,11 +76,11 @@ void BlockCheck::CheckRaces(const AccessSite& site, const Target& target, uint64
   if ((site.form & PTX2CPU_ACCESS_ASYNC) != 0) {
     const bool is_bulk = (site.form & PTX2CPU_ACCESS_BULK) != 0;
     const uint32_t kind = is_bulk ? PTX2CPU_COPY_BULK : PTX2CPU_COPY_OF_THREAD;
-    return EnterAt(site, target,
-                   {.stamp = clock_.NowByCopy(site.thread, site.ptx_line, kind, site.Writes()),
+    CellAccess copy{.stamp = clock_.NowByCopy(site.thread, site.ptx_line, kind, site.Writes()),
                     .writes = site.Writes(),
-                    .strong = strong,
-                    .is_bulk = is_bulk});
+                    .is_bulk = is_bulk};
+    copy.stamp.strong = strong ? 1 : 0;
+    return EnterAt(site, target, copy);
   }
   const bool changes_object = (site.form & PTX2CPU_ACCESS_MBARRIER) != 0;
   if (changes_object || clock_.IsObject(target.real)) {
@@ -92,9 +92,8 @@ void BlockCheck::CheckRaces(const AccessSite& site, const Target& target, uint64
     clock_.Acquire(site.thread, target.real);
   }
   EnterAt(site, target,
-          {.stamp = clock_.Now(site.thread, site.ptx_line),
+          {.stamp = clock_.Now(site.thread, site.ptx_line, strong),
            .writes = site.Writes(),
-           .strong = strong,
            .lockstep = (site.form & PTX2CPU_ACCESS_LOCKSTEP) != 0});
   if (changes_object) return;
   const bool publishes = site.Writes() && strong && clock_.fenced();

@@ -82,18 +82,14 @@ void BlockClock::Learn(uint32_t thread, uint64_t address) {
 
 Stamp BlockClock::NowByCopy(uint32_t thread, uint32_t ptx_line, uint32_t kind, bool writes) {
   if (!copies_.IsPending()) latest_before_copies_ = threads_.epochs().latest();
-  return {block_, thread, 1, ptx_line, ~0u, copies_.Issue(thread, kind, writes)};
-}
-
-bool BlockClock::IsCopyOrdered(const Stamp& stamp, uint32_t thread) const {
-  return stamp.block != block_ ? blocks_.IsKnown(stamp.block, 0) : IsDone(copies_.At(stamp.time), thread);
+  return {block_, thread, 1, ptx_line, kNoEpoch, 0, copies_.Issue(thread, kind, writes)};
 }
 
 // Some thread that knows it is done comes before this one.
 bool BlockClock::IsDone(const Copies::Copy& copy, uint32_t thread) const {
-  if (copy.first_epoch < threads_.epochs().KnownTo(thread) || copy.IsSeenBy(thread)) return true;
-  return std::ranges::any_of(copy.seen, [&](const Copies::Seen& seen) {
-    return threads_.IsOrdered({block_, seen.thread, 0, 0, ~0u, seen.time}, thread, false);
+  if (copy.IsSeenBy(thread)) return true;
+  return copy.IsSeenBySome([&](const Copies::Seen& seen) {
+    return threads_.IsOrdered({block_, seen.thread, 0, 0, kNoEpoch, 0, seen.time}, thread, false);
   });
 }
 

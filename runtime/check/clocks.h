@@ -70,8 +70,8 @@ class BlockClock {
   // A new block of `threads` threads; `block` is its index in the grid plus 1.
   void Begin(LaunchClock& launch, uint32_t block, uint32_t threads);
 
-  Stamp Now(uint32_t thread, uint32_t ptx_line) const {
-    return {block_, thread, 0, ptx_line, epoch(thread), launch_->time};
+  Stamp Now(uint32_t thread, uint32_t ptx_line, bool strong = false) const {
+    return {block_, thread, 0, ptx_line, epoch(thread), strong ? 1u : 0u, launch_->time};
   }
   // The same of an asynchronous access that the thread has a copy engine make.
   Stamp NowByCopy(uint32_t thread, uint32_t ptx_line, uint32_t kind, bool writes);
@@ -97,8 +97,12 @@ class BlockClock {
   }
   // Whether the access of the stamp is ordered before what the thread does now.
   bool IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const {
-    if (stamp.is_copy != 0) return IsCopyOrdered(stamp, thread);
-    if (stamp.block != block_) return blocks_.IsKnown(stamp.block, stamp.time);
+    if (stamp.block != block_) [[unlikely]]
+      return blocks_.IsKnown(stamp.block, stamp.is_copy != 0 ? 0 : stamp.time);
+    if (stamp.is_copy != 0) {
+      return copies_.FirstEpochOf(stamp.time) < threads_.epochs().KnownTo(thread) ||
+             IsDone(copies_.At(stamp.time), thread);
+    }
     return threads_.IsOrdered(stamp, thread, lockstep);
   }
   // Whether a fence between the views of memory came after the access, by a thread of the warp that made it
@@ -145,7 +149,6 @@ class BlockClock {
  private:
   void Learn(uint32_t thread, uint64_t address);  // what the address has published
   bool IsDone(const Copies::Copy& copy, uint32_t thread) const;
-  bool IsCopyOrdered(const Stamp& stamp, uint32_t thread) const;
 
   LaunchClock* launch_ = nullptr;
   uint32_t block_ = 0;

@@ -8,17 +8,19 @@
 namespace ptx2cpu::rt::check {
 
 bool Copies::Copy::IsSeenBy(uint32_t thread) const {
-  const auto at = std::ranges::lower_bound(seen, thread, {}, &Seen::thread);
-  return at != seen.end() && at->thread == thread;
+  if (is_seen && first.thread == thread) return true;
+  const auto at = std::ranges::lower_bound(others, thread, {}, &Seen::thread);
+  return at != others.end() && at->thread == thread;
 }
 
 void Copies::Forget(uint32_t barrier) {
-  std::erase_if(pending_, [&](uint32_t copy) { return copies_[copy].first_epoch < barrier; });
+  std::erase_if(pending_, [&](uint32_t copy) { return first_epochs_[copy] < barrier; });
 }
 
 // Blocks of a launch mostly make the same copies, so what threads have allocated stays.
 void Copies::Begin() {
   copies_.clear();
+  first_epochs_.clear();
   pending_.clear();
   for (const uint32_t thread : used_) {
     Thread& of = threads_[thread];
@@ -46,6 +48,7 @@ uint32_t Copies::Issue(uint32_t thread, uint32_t kind, bool writes) {
   }
   const auto copy = static_cast<uint32_t>(copies_.size());
   copies_.emplace_back().only_reads = only_reads;
+  first_epochs_.push_back(~0u);
   pending_.push_back(copy);
   open.copies[open.count++] = copy;
   return copy;
@@ -94,10 +97,13 @@ Copies::Carried Copies::TakeCarried(uint32_t thread) {
 
 void Copies::See(uint32_t copy, uint32_t thread, uint32_t epoch, uint32_t time) {
   Copy& of = copies_[copy];
-  const auto at = std::ranges::lower_bound(of.seen, thread, {}, &Seen::thread);
-  if (at != of.seen.end() && at->thread == thread) return;
-  of.first_epoch = std::min(of.first_epoch, epoch);
-  of.seen.insert(at, {thread, time});
+  if (of.IsSeenBy(thread)) return;
+  if (!of.is_seen)
+    of.first = {thread, time};
+  else
+    of.others.insert(std::ranges::lower_bound(of.others, thread, {}, &Seen::thread), {thread, time});
+  of.is_seen = true;
+  first_epochs_[copy] = std::min(first_epochs_[copy], epoch);
 }
 
 }  // namespace ptx2cpu::rt::check

@@ -3,6 +3,7 @@
 // thread had made the accesses at that time. No other thread knows, and no barrier waits for it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -17,15 +18,22 @@ class Copies {
   };
   // The copies of one group of a thread, of bulk copies either what they read or what they write.
   struct Copy {
-    uint32_t first_epoch = ~0u;  // in which a thread knew that it was done
-    std::vector<Seen> seen;      // by thread
-    bool only_reads = false;
+    Seen first;                // who knew first, mostly the one who made it
+    std::vector<Seen> others;  // by thread
+    bool only_reads = false, is_seen = false;
     bool IsSeenBy(uint32_t thread) const;
+    // Of any of those who know.
+    template <typename Test>
+    bool IsSeenBySome(const Test& test) const {
+      return is_seen && (test(first) || std::any_of(others.begin(), others.end(), test));
+    }
   };
 
   void Begin();
   bool empty() const { return copies_.empty(); }
   const Copy& At(uint32_t copy) const { return copies_[copy]; }
+  // In which a thread knew that it was done; none yet: ~0u.
+  uint32_t FirstEpochOf(uint32_t copy) const { return first_epochs_[copy]; }
   // Copies that threads may not know of although they have passed the last barrier of the block.
   bool IsPending() const { return !pending_.empty(); }
   // What has been seen before this barrier of the whole block, all threads know.
@@ -61,6 +69,7 @@ class Copies {
   Thread& Of(uint32_t thread);
 
   std::vector<Copy> copies_;
+  std::vector<uint32_t> first_epochs_;  // of the same
   std::vector<uint32_t> pending_;
   std::vector<Thread> threads_;
   std::vector<uint32_t> used_;  // those of them that have copies

@@ -108,6 +108,15 @@ void KnownThreads::Begin(uint32_t threads) {
   has_rows_ = false;
 }
 
+bool KnownThreads::IsOrderedByMeetings(const Stamp& stamp, uint32_t thread, bool lockstep) const {
+  const bool same_warp = stamp.thread / kLanes == thread / kLanes;
+  if (same_warp && (lockstep || stamp.time < warps_.CommonOf(stamp.thread))) return true;
+  if (!has_rows_) return false;
+  const Row& me = rows_[thread];
+  if (same_warp && stamp.time < me.lanes[stamp.thread % kLanes]) return true;
+  return me.threads != nullptr && stamp.time < (*me.threads)[stamp.thread];
+}
+
 void KnownThreads::NeedRows() {
   if (has_rows_) return;
   has_rows_ = true;

@@ -21,9 +21,11 @@ struct Stamp {
   uint32_t thread : 10 = 0;
   uint32_t is_copy : 1 = 0;  // asynchronous: `time` is the number of the copy
   uint32_t ptx_line : 21 = 0;
-  uint32_t epoch = 0;  // barriers of the whole block that the thread had passed
+  uint32_t epoch : 31 = 0;  // barriers of the whole block that the thread had passed
+  uint32_t strong : 1 = 0;  // atomic, volatile or relaxed
   uint32_t time = 0;
 };
+inline constexpr uint32_t kNoEpoch = (1u << 31) - 1;  // of copies
 
 // What is known at a time of the threads of one block.
 struct Knowledge {
@@ -100,15 +102,11 @@ class KnownThreads {
   const BlockEpochs& epochs() const { return epochs_; }
   BlockEpochs& epochs() { return epochs_; }
   // Whether an access by a thread of the block, not by a copy, is ordered before what the thread does now.
+  // Few accesses need more than what is here.
   bool IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const {
     if (stamp.thread == thread || stamp.epoch < epochs_.KnownTo(thread)) return true;
-    const bool same_warp = stamp.thread / kLanes == thread / kLanes;
     if (stamp.time >= latest_ && !lockstep) return false;
-    if (same_warp && (lockstep || stamp.time < warps_.CommonOf(stamp.thread))) return true;
-    if (!has_rows_) return false;
-    const Row& me = rows_[thread];
-    if (same_warp && stamp.time < me.lanes[stamp.thread % kLanes]) return true;
-    return me.threads != nullptr && stamp.time < (*me.threads)[stamp.thread];
+    return IsOrderedByMeetings(stamp, thread, lockstep);
   }
   // Accesses by any thread at this epoch and time: whether none is ordered before what threads of the group
   // do now, except a thread's own.
@@ -137,6 +135,7 @@ class KnownThreads {
     Lanes lanes{};                                   // of its warp: until when it knows them
     std::unique_ptr<std::vector<uint32_t>> threads;  // the same of all threads
   };
+  bool IsOrderedByMeetings(const Stamp& stamp, uint32_t thread, bool lockstep) const;
   void NeedRows();
   // What members have learnt of threads of other warps, from barriers and memory.
   Knowledge LearntBy(uint32_t first, uint32_t members) const;

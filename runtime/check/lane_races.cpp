@@ -74,6 +74,8 @@ bool BlockCheck::AccessLanes(const ptx2cpu_block& block, const Accesses& accesse
 
 namespace {
 
+constexpr uint32_t kLongRun = 8;  // shorter ones are entered sooner as lanes
+
 // The lanes from this one on that access neighbouring memory, as bits.
 uint64_t RunFrom(const Accesses& accesses, uint32_t lane) {
   const uint64_t base = accesses.AddressOf(lane) - uint64_t{lane} * accesses.bytes;
@@ -84,6 +86,20 @@ uint64_t RunFrom(const Accesses& accesses, uint32_t lane) {
     run |= uint64_t{1} << other;
   }
   return run;
+}
+
+// Whether a run may be long: some two active lanes so far apart access memory as far apart.
+bool MayHaveLongRun(const Accesses& accesses) {
+  constexpr uint32_t kApart = kLongRun / 2;  // of two lanes in each long run, if all of it are active
+  const uint64_t both = accesses.lanes & accesses.lanes >> kApart;
+  for (uint64_t rest = both; rest != 0;) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    const uint64_t way = accesses.AddressOf(lane + kApart) - accesses.AddressOf(lane);
+    if (way == uint64_t{kApart} * accesses.bytes) return true;
+    const uint32_t next = lane + kApart;  // each long run has one of every four lanes with its partner
+    rest = next < 64 ? rest >> next << next : 0;
+  }
+  return false;
 }
 
 }  // namespace
@@ -106,26 +122,29 @@ inline bool BlockCheck::EnterLane(const CellAccess& access, uint32_t bytes, uint
   const uint64_t n = offset / lines.bytes_of_line();
   if (unit == Lines::kByte) lines.At(n, of.owner);
   const auto shift = static_cast<uint32_t>(std::countr_zero(bytes >> unit));
-  return lines.EnterInCells(n, (offset >> unit) % kWordsOfLine, shift, access, clock_, conflict);
+  const auto word = static_cast<uint32_t>(offset >> unit) % kWordsOfLine;
+  if (Cell* const cell = lines.CommonCellOf(n, word, shift)) [[likely]]
+    return Enter(*cell, access, clock_, conflict);
+  return lines.EnterInCells(n, word, shift, access, clock_, conflict);
 }
 
 void BlockCheck::EnterLanes(const Accesses& accesses, const AccessSite& whole, const Target& target) {
-  constexpr int kLongRun = 8;  // shorter ones are entered sooner as lanes
   const bool is_copy = (accesses.form & PTX2CPU_ACCESS_ASYNC) != 0;
-  const bool has_rows = !is_copy;
+  const bool has_rows = !is_copy && MayHaveLongRun(accesses);
   const bool is_shared = target.memory == Target::Memory::kShared;
   LinesOfLane lines{is_shared ? nullptr : launch_->shadow, is_shared ? &shared_ : nullptr,
                     is_shared ? SharedOwner() : launch_->number};
   const uint64_t begin = is_shared ? target.offset : target.real;
-  CellAccess access{.stamp = clock_.Now(accesses.thread, accesses.ptx_line),
-                    .writes = (accesses.form & PTX2CPU_ACCESS_WRITES) != 0,
-                    .strong = !is_copy && (accesses.form & PTX2CPU_ACCESS_STRONG) != 0};
+  const bool strong = !is_copy && (accesses.form & PTX2CPU_ACCESS_STRONG) != 0;
+  CellAccess access{.stamp = clock_.Now(accesses.thread, accesses.ptx_line, strong),
+                    .writes = (accesses.form & PTX2CPU_ACCESS_WRITES) != 0};
   uint32_t last_of_short = 0;  // the lane at which a run that is too short ends
   for (uint64_t rest = accesses.lanes; rest != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
     const uint64_t run = has_rows && last_of_short <= lane ? RunFrom(accesses, lane) : 0;
     const uint64_t way = accesses.AddressOf(lane) - whole.address;
-    if (std::popcount(run) >= kLongRun && EnterRun(accesses, run, whole, target)) {
+    if (run != 0 && std::popcount(run) >= static_cast<int>(kLongRun) &&
+        EnterRun(accesses, run, whole, target)) {
       rest &= ~run;
       continue;
     }

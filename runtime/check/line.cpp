@@ -32,13 +32,11 @@ bool Lines::IsFreeOf(size_t n, Line::Set set, uint64_t same, const RowAccess& ac
   return true;
 }
 
-// Whether some thread's plain access may remain where its strong one comes (Remains in shadow.h).
-bool Lines::MayRemain(size_t n, Line::Set set, const RowAccess& access) const {
+// Whether plain accesses count beside this strong one (CountsBeside in shadow.h).
+bool Lines::CountBeside(size_t n, Line::Set set, const RowAccess& access) const {
   for (size_t i = Line::kRows[set]; i < Line::kRows[set + 1]; ++i) {
     if ((lines_[n].words[i] & access.words) == 0) continue;
-    const Row &known = RowOf(n, i), &row = access.row;
-    if (!known.strong && known.block == row.block && known.time == row.time && known.epoch == row.epoch)
-      return true;
+    if (!RowOf(n, i).strong) return true;
   }
   return false;
 }
@@ -96,13 +94,14 @@ bool Lines::EnterRow(size_t n, const RowAccess& access, const BlockClock& clock)
   // The same access again, of a line in which rows have shown that nothing raced since.
   if (!access.writes && Has(n, Line::kFirstRead, access.row, words)) return true;
   if (!IsFreeOf(n, Line::kWrite, access, clock)) return false;
-  if (access.row.strong && MayRemain(n, access)) return false;
+  if (access.row.strong && CountBeside(n, access)) return false;
   if (access.writes) {
     if (!IsFreeOf(n, Line::kFirstRead, access, clock) || !IsFreeOf(n, Line::kSecondRead, access, clock))
       return false;
     const size_t place = PlaceOf(n, Line::kWrite, access.row, words);
     if (place == kNoPlace) return false;
     Take(n, Line::kWrite, place, access.row, words);
+    if (access.row.strong == 0) lines_[n].ForgetReads(words);  // as EnterWrite does
     return true;
   }
   const std::optional<uint16_t> second = SecondReads(n, access, clock);
@@ -125,7 +124,7 @@ bool Lines::EnterReadOfAll(size_t n, const RowAccess& access, const BlockClock& 
   last.thread = static_cast<int32_t>(access.threads.last);
   first.shift = last.shift = kOneThread;
   if (Has(n, Line::kFirstRead, first, words) && Has(n, Line::kSecondRead, last, words)) return true;
-  if (access.row.strong && MayRemain(n, access)) return false;
+  if (access.row.strong && CountBeside(n, access)) return false;
   RowAccess all = access;
   all.row.shift = kSeveralThreads;  // no thread's write is that of all
   if (!IsFreeOf(n, Line::kWrite, all, clock)) return false;
@@ -171,11 +170,11 @@ Cell Lines::CellOf(size_t n, uint32_t word) const {
     if ((line.words[i] >> word & 1) == 0) continue;
     const Row& row = RowOf(n, i);
     if (i < Line::kRows[Line::kFirstRead]) {
-      cell.write = row.StampOf(word), cell.write_strong = row.strong != 0;
+      cell.write = row.StampOf(word);
       continue;
     }
     const size_t read = i < Line::kRows[Line::kSecondRead] ? 0 : 1;
-    cell.reads[read] = row.StampOf(word), cell.read_strong[read] = row.strong != 0;
+    cell.reads[read] = row.StampOf(word);
   }
   return cell;
 }

@@ -44,6 +44,7 @@ struct Row {
             0,
             static_cast<uint32_t>(ptx_line),
             static_cast<uint32_t>(epoch),
+            static_cast<uint32_t>(strong),
             time};
   }
   bool HasThreadsOf(const Row& other) const {
@@ -83,6 +84,11 @@ struct alignas(64) Line {
   uint64_t WordsOfAll() const { return WordsOf(kWrite) | WordsOf(kFirstRead) | WordsOf(kSecondRead); }
   void Forget(Set set, uint16_t some) {
     for (size_t i = kRows[set]; i < kRows[set + 1]; ++i) words[i] &= static_cast<uint16_t>(~some);
+  }
+  void ForgetReads(uint16_t some) {
+    if (((WordsOf(kFirstRead) | WordsOf(kSecondRead)) & (some * uint64_t{0x0001000100010001})) == 0) return;
+    Forget(kFirstRead, some);
+    Forget(kSecondRead, some);
   }
   void Clear(uint64_t whose) { owner = whose, words = {}, in_cells = 0, in_parts = 0; }
 };
@@ -195,6 +201,14 @@ class Lines {
     cells_[n * kWordsOfLine + word].Start(access);
     return true;
   }
+  // What is known of bytes `from` to `to`, whole groups of 16, counts no longer: they are new memory.
+  void Forget(uint64_t from, uint64_t to);
+  // The cell that 1 << shift words from this one on have in common; null: they have none yet, or other ones.
+  Cell* CommonCellOf(size_t n, uint32_t word, uint32_t shift) {
+    const Line& line = lines_[n];
+    const bool is_there = line.grain == shift && (line.in_cells >> word & 1) != 0;
+    return is_there ? &cells_[n * kWordsOfLine + word] : nullptr;
+  }
   // What the cell of a word would be.
   Cell CellOf(size_t n, uint32_t word) const;
 
@@ -220,10 +234,10 @@ class Lines {
   }
   bool IsFreeOf(size_t n, Line::Set set, uint64_t same, const RowAccess& access,
                 const BlockClock& clock) const;
-  bool MayRemain(size_t n, Line::Set set, const RowAccess& access) const;
-  bool MayRemain(size_t n, const RowAccess& access) const {
-    if (access.writes) return MayRemain(n, Line::kWrite, access);
-    return MayRemain(n, Line::kFirstRead, access) || MayRemain(n, Line::kSecondRead, access);
+  bool CountBeside(size_t n, Line::Set set, const RowAccess& access) const;
+  bool CountBeside(size_t n, const RowAccess& access) const {
+    if (access.writes) return CountBeside(n, Line::kWrite, access);
+    return CountBeside(n, Line::kFirstRead, access) || CountBeside(n, Line::kSecondRead, access);
   }
   std::optional<uint16_t> SecondReads(size_t n, const RowAccess& access, const BlockClock& clock) const;
   bool HaveOneRow(size_t n, uint32_t word, uint32_t shift) const;

@@ -209,7 +209,7 @@ void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to
 // What all lanes read. False if some of it remains, which may be entered again.
 bool BlockCheck::EnterReadsOfAll(const Entering& entering, const CellsOfWords& cells) const {
   const bool strong = (entering.accesses.form & PTX2CPU_ACCESS_STRONG) != 0;
-  const CellAccess first{clock_.Now(entering.threads.first, entering.accesses.ptx_line), false, strong};
+  const CellAccess first{clock_.Now(entering.threads.first, entering.accesses.ptx_line, strong)};
   bool all = true;
   for (uint32_t i = 0; i < cells.count; ++i)
     all &= EnterReads(cells.first[i * cells.step], first, entering.threads, clock_);
@@ -240,7 +240,7 @@ bool BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to,
     const uint64_t at = start + static_cast<uint64_t>(accesses.stride) * (lane - entering.first);
     const AccessSite site{entering.whole.block,     accesses.thread + lane, accesses.ptx_line,
                           accesses.AddressOf(lane), accesses.form,          accesses.bytes};
-    const CellAccess access{clock_.Now(site.thread, site.ptx_line), site.Writes(), strong};
+    const CellAccess access{clock_.Now(site.thread, site.ptx_line, strong), site.Writes()};
     Conflict conflict;
     if (lines.EnterInCells(n, (at >> unit) % kWordsOfLine, words_shift, access, clock_, conflict)) continue;
     is_free = false;

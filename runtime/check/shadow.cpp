@@ -7,17 +7,15 @@ namespace ptx2cpu::rt::check {
 bool EnterReads(Cell& cell, const CellAccess& first, const ThreadGroup& threads, const BlockClock& clock) {
   const Stamp &write = cell.write, &read = cell.reads[0];
   if (write.is_copy != 0 || read.is_copy != 0) return false;
-  const Stamp& other = cell.reads[1];
-  const bool may_remain = first.strong && !cell.read_strong[1] && other.block == first.stamp.block &&
-                          other.time == first.stamp.time;
-  if (may_remain || Remains(read, cell.read_strong[0], first)) return false;
-  const bool is_free = write.block == 0 || (cell.write_strong && first.strong) ||
+  const bool strong = first.stamp.strong != 0;
+  if (strong && cell.plain.block != 0) return false;
+  if (CountsBeside(read, first.stamp) || CountsBeside(cell.reads[1], first.stamp)) return false;
+  const bool is_free = write.block == 0 || (write.strong != 0 && strong) ||
                        clock.IsOrderedForAll(write.block, write.epoch, write.time, threads);
   if (!is_free) return false;
   const auto put = [&](size_t place, uint32_t thread) {
     cell.reads[place] = first.stamp;
     cell.reads[place].thread = thread;
-    cell.read_strong[place] = first.strong;
   };
   if (read.block == 0 || SameThread(read, first.stamp) ||
       clock.IsOrdered(read, first.stamp.thread, first.lockstep)) {

@@ -11,21 +11,22 @@ namespace ptx2cpu::rt::check {
 
 struct CellAccess {
   Stamp stamp;
-  bool writes = false, strong = false, lockstep = false;
+  bool writes = false, lockstep = false;
   bool is_bulk = false;  // a copy with a view of memory of its own
 };
 
-struct Cell {
-  Stamp write, reads[2];
-  bool write_strong = false, read_strong[2] = {};
+// A line of the processor's.
+struct alignas(64) Cell {
+  Stamp write, reads[2];  // reads: since the last plain write
+  Stamp plain;            // where `write` is strong, the last plain write before it
 
   // Of a word that has not been accessed before.
   void Start(const CellAccess& access) {
-    write.block = reads[0].block = reads[1].block = 0;
+    write.block = reads[0].block = reads[1].block = plain.block = 0;
     (access.writes ? write : reads[0]) = access.stamp;
-    (access.writes ? write_strong : read_strong[0]) = access.strong;
   }
 };
+static_assert(sizeof(Cell) == 64);
 
 // Which access of a cell the next one races with.
 struct Conflict {
@@ -39,40 +40,61 @@ inline bool SameThread(const Stamp& a, const Stamp& b) {
          (a.is_copy == 0 || a.time == b.time);
 }
 
-// A thread's plain access remains where a strong one of its follows at the same time: what is ordered with
-// neither races with the first.
-inline bool Remains(const Stamp& known, bool strong, const CellAccess& access) {
-  return !strong && access.strong && SameThread(known, access.stamp) && known.time == access.stamp.time &&
-         known.epoch == access.stamp.epoch;
+// A plain access counts beside a strong one that follows, of any thread: what is strong too, and ordered
+// with neither, races with the first only.
+inline bool CountsBeside(const Stamp& known, const Stamp& access) {
+  return known.strong < access.strong && known.block != 0;
+}
+// Where the same thread's follows at the same time, the plain one suffices.
+inline bool Suffices(const Stamp& known, const Stamp& access) {
+  return SameThread(known, access) && known.time == access.time && known.epoch == access.epoch;
 }
 
 // A strong access is ordered with its like at each byte.
-inline bool Races(const Stamp& before, bool strong, const CellAccess& access, const BlockClock& clock) {
-  if (before.block == 0 || (strong && access.strong)) return false;
+inline bool Races(const Stamp& before, const CellAccess& access, const BlockClock& clock) {
+  if (before.block == 0 || (before.strong & access.stamp.strong) != 0) return false;
   if (before.is_copy != 0 && SameThread(before, access.stamp)) return false;
   return !clock.IsOrdered(before, access.stamp.thread, access.lockstep);
 }
 
-// Takes the place of the same thread's earlier read, of one that is ordered before, or of the older one.
+// Takes the place of the same thread's earlier read, of one that is ordered before, or of the older one. A
+// strong read never takes that of a plain one.
 inline void EnterRead(Cell& cell, const CellAccess& access, const BlockClock& clock) {
   size_t place = 1;
   for (size_t i = 0; i < 2; ++i) {
     const Stamp& known = cell.reads[i];
+    if (CountsBeside(known, access.stamp)) {
+      if (i == 1 || Suffices(known, access.stamp)) return;
+      continue;
+    }
     if (known.block != 0 && !SameThread(known, access.stamp) &&
         !clock.IsOrdered(known, access.stamp.thread, access.lockstep))
       continue;
     place = i;
     break;
   }
-  if (Remains(cell.reads[place], cell.read_strong[place], access)) return;
   cell.reads[place] = access.stamp;
-  cell.read_strong[place] = access.strong;
+}
+
+// What comes after a plain write comes after the reads before it, or races with the write.
+inline void EnterWrite(Cell& cell, const CellAccess& access) {
+  if (access.stamp.strong == 0) {
+    cell.reads[0].block = cell.reads[1].block = cell.plain.block = 0;
+  } else if (CountsBeside(cell.write, access.stamp)) {
+    if (Suffices(cell.write, access.stamp)) return;
+    cell.plain = cell.write;
+  }
+  cell.write = access.stamp;
 }
 
 // Compares an access with the cell and enters it there. False: it races, and `conflict` is with what.
 inline bool Enter(Cell& cell, const CellAccess& access, const BlockClock& clock, Conflict& conflict) {
-  bool races = Races(cell.write, cell.write_strong, access, clock);
+  bool races = Races(cell.write, access, clock);
   if (races) conflict = {cell.write, true};
+  if (!races && cell.plain.block != 0) [[unlikely]] {
+    races = Races(cell.plain, access, clock);
+    if (races) conflict = {cell.plain, true};
+  }
   if (!races && access.is_bulk && cell.write.block != 0 && !clock.IsFenced(cell.write, access.stamp.thread)) {
     races = true;
     conflict = {cell.write, true, true};
@@ -82,12 +104,10 @@ inline bool Enter(Cell& cell, const CellAccess& access, const BlockClock& clock,
     return !races;
   }
   for (size_t i = 0; i < 2 && !races; ++i) {
-    races = Races(cell.reads[i], cell.read_strong[i], access, clock);
+    races = Races(cell.reads[i], access, clock);
     if (races) conflict = {cell.reads[i], false};
   }
-  if (Remains(cell.write, cell.write_strong, access)) return !races;
-  cell.write = access.stamp;
-  cell.write_strong = access.strong;
+  EnterWrite(cell, access);
   return !races;
 }
 

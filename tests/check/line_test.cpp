@@ -13,13 +13,15 @@ constexpr uint32_t kBlockThreads = 64;
 
 bool Same(const Stamp& a, const Stamp& b) {
   return a.block == b.block && a.thread == b.thread && a.ptx_line == b.ptx_line && a.epoch == b.epoch &&
-         a.time == b.time;
+         a.strong == b.strong && a.time == b.time;
 }
 
 bool Same(const Cell& a, const Cell& b) {
-  bool same = Same(a.write, b.write) && a.write_strong == b.write_strong;
-  for (size_t i = 0; i < 2; ++i) same &= Same(a.reads[i], b.reads[i]) && a.read_strong[i] == b.read_strong[i];
-  return same;
+  const auto same = [](const Stamp& x, const Stamp& y) {
+    return (x.block == 0 && y.block == 0) || Same(x, y);
+  };
+  return same(a.write, b.write) && same(a.reads[0], b.reads[0]) && same(a.reads[1], b.reads[1]) &&
+         same(a.plain, b.plain);
 }
 
 // One line of memory, known in two ways.
@@ -63,15 +65,14 @@ class TwoShadows {
     const uint32_t thread = Below(4) * 16, ptx_line = 1 + Below(3);
     const ThreadGroup threads = clock_.GroupOf(thread, thread + count - 1);
     Cell together = cells_[word];
-    const bool is_together =
-        is_one && threads.at_once &&
-        EnterReads(together, {clock_.Now(thread, ptx_line), false, strong}, threads, clock_);
+    const bool is_together = is_one && threads.at_once &&
+                             EnterReads(together, {clock_.Now(thread, ptx_line, strong)}, threads, clock_);
     bool free = true, free_of_all = true;
     for (uint32_t i = 0; i < count; ++i) {
       for (uint32_t w = 0; w < words_each; ++w) {
         Conflict conflict;
         const uint32_t at = word + (is_one ? 0 : i * words_each) + w;
-        const CellAccess access{clock_.Now(thread + i, ptx_line), writes, strong};
+        const CellAccess access{clock_.Now(thread + i, ptx_line, strong), writes};
         free &= Enter(cells_[at], access, clock_, conflict);
         free_of_all &= Enter(all_[at], access, clock_, conflict);
       }
@@ -101,7 +102,7 @@ class TwoShadows {
         return;
       }
     }
-    Compare(is_one, word, words_each, count, {clock_.Now(thread, ptx_line), writes, strong});
+    Compare(is_one, word, words_each, count, {clock_.Now(thread, ptx_line, strong), writes});
     const bool is_whole = count * words_each == kWordsOfLine;
     if (free && writes && !strong && is_whole && threads.at_once && lines_.At(0, owner_).in_cells != 0)
       Restart(threads,
@@ -125,7 +126,7 @@ class TwoShadows {
     const uint32_t shift = is_one ? 0 : static_cast<uint32_t>(std::countr_zero(words_each));
     for (uint32_t i = 0; i < count; ++i) {
       CellAccess access = first;
-      access.stamp = clock_.Now(first.stamp.thread + i, first.stamp.ptx_line);
+      access.stamp = clock_.Now(first.stamp.thread + i, first.stamp.ptx_line, first.stamp.strong != 0);
       Conflict conflict;
       EnterCells(lines_.CellsOf(0, word + (is_one ? 0 : i * words_each), shift), access, clock_, conflict);
     }

@@ -56,6 +56,7 @@ class Bytes {
   void MeetAtBarrier() {
     clock_.ArriveAtBlock();
     clock_.LeaveBlock(0, ~uint64_t{0});
+    shared_ = {};  // all that was done to it comes before all that will be
   }
   void MeetInWarp(uint32_t first) {
     clock_.ArriveAtWarp(first, ~uint64_t{0} >> 32);
@@ -63,9 +64,9 @@ class Bytes {
   }
   // `at`: the first byte.
   void Access(const Accesses& accesses, uint32_t lane, uint64_t at, bool is_shared) {
-    const CellAccess access{.stamp = clock_.Now(accesses.thread + lane, accesses.ptx_line),
-                            .writes = (accesses.form & PTX2CPU_ACCESS_WRITES) != 0,
-                            .strong = (accesses.form & PTX2CPU_ACCESS_STRONG) != 0};
+    const bool strong = (accesses.form & PTX2CPU_ACCESS_STRONG) != 0;
+    const CellAccess access{.stamp = clock_.Now(accesses.thread + lane, accesses.ptx_line, strong),
+                            .writes = (accesses.form & PTX2CPU_ACCESS_WRITES) != 0};
     std::optional<Conflict> first;
     for (uint64_t byte = at; byte < at + accesses.bytes; ++byte) {
       Conflict conflict;
