@@ -143,6 +143,8 @@ void BlockCheck::CheckBounds(const AccessSite& site, const Target& target) {
     if (target.memory == Target::Memory::kGlobal) {
       if (const std::string freed = FreedText(*launch_, target.real); !freed.empty())
         return Report(site.block, site.thread, site.ptx_line, Error::kUseAfterFree, text + ": " + freed);
+      // To look for what is near takes long.
+      if (Findings::Get().CountKnown(Error::kOutOfBounds, launch_->kernel, site.ptx_line, 0)) return;
       const std::string near = NearText(*launch_, target.real);
       text += near.empty() ? ", which no allocation holds" : ": " + near;
     } else {

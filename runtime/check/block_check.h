@@ -184,7 +184,7 @@ Target TargetOf(const LaunchCheck& launch, const AccessSite& site);
 std::string Describe(const AccessSite& site, const Target& target);
 // "8 bytes into 400 bytes at ..., which have been freed"; empty: the address is in no freed allocation.
 std::string FreedText(const LaunchCheck& launch, uint64_t address);
-// "12 bytes after allocation ...": what lies near a real address that is in no allocation.
+// "12 bytes after allocation ...": what lies nearest to a real address that is in no allocation.
 std::string NearText(const LaunchCheck& launch, uint64_t address);
 
 }  // namespace ptx2cpu::rt::check

@@ -205,14 +205,18 @@ std::string FreedText(const LaunchCheck& launch, uint64_t address) {
 }
 
 std::string NearText(const LaunchCheck& launch, uint64_t address) {
-  const auto block = launch.heap->FindBefore(reinterpret_cast<const void*>(address));
+  const auto block = launch.heap->FindNear(reinterpret_cast<const void*>(address));
   if (!block) return source.memory.near ? source.memory.near(address) : "";
   const auto base = reinterpret_cast<uint64_t>(block->base);
-  const bool across = address - base < block->bytes;
+  const char* where = "into";
+  uint64_t bytes = address - base;
+  if (address < base)
+    where = "before", bytes = base - address;
+  else if (bytes >= block->bytes)
+    where = "after", bytes -= block->bytes;
   char text[128];
   std::snprintf(text, sizeof text, "%" PRIu64 " bytes %s %" PRIu64 " bytes of device malloc at 0x%" PRIx64,
-                across ? address - base : address - base - block->bytes, across ? "into" : "after",
-                block->bytes, base);
+                bytes, where, block->bytes, base);
   return text;
 }
 

@@ -79,9 +79,9 @@ std::optional<DeviceHeap::Block> DeviceHeap::FindFreed(const void* address) cons
   return blocks == nullptr ? std::nullopt : blocks->Find(static_cast<const std::byte*>(address), true);
 }
 
-std::optional<DeviceHeap::Block> DeviceHeap::FindBefore(const void* address) const {
+std::optional<DeviceHeap::Block> DeviceHeap::FindNear(const void* address) const {
   const Blocks* const blocks = made_.load(std::memory_order_acquire);
-  return blocks == nullptr ? std::nullopt : blocks->FindBefore(static_cast<const std::byte*>(address));
+  return blocks == nullptr ? std::nullopt : blocks->FindNear(static_cast<const std::byte*>(address));
 }
 
 std::vector<DeviceHeap::Block> DeviceHeap::BlocksInUse() const {

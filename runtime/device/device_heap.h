@@ -35,8 +35,8 @@ class DeviceHeap {
   std::optional<Block> Find(const void* address) const;
   // The same of one that was freed and is not in use again.
   std::optional<Block> FindFreed(const void* address) const;
-  // The last block in use that begins at or before the address, in its chunk of 64 KiB if that is shared.
-  std::optional<Block> FindBefore(const void* address) const;
+  // The block in use that is nearest to the address, if one is within 64 KiB of it.
+  std::optional<Block> FindNear(const void* address) const;
   // Those in use, by address. No kernel may run.
   std::vector<Block> BlocksInUse() const;
   // Frees all of it. No kernel may run.

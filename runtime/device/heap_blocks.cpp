@@ -236,20 +236,33 @@ std::optional<DeviceHeap::Block> DeviceHeap::Blocks::Find(const std::byte* addre
   return Block{first_ + number * kChunkBytes, bytes_of(number)};
 }
 
-std::optional<DeviceHeap::Block> DeviceHeap::Blocks::FindBefore(const std::byte* address) const {
+// Blocks of the address's chunk and its neighbours, and a large one that reaches into them.
+std::optional<DeviceHeap::Block> DeviceHeap::Blocks::FindNear(const std::byte* address) const {
   const uint64_t offset = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(first_);
   if (address < first_ || offset >= chunk_count_ * kChunkBytes) return std::nullopt;
-  uint64_t number = offset / kChunkBytes;
-  const uint32_t shared = chunks_[number].class_plus_one.load(std::memory_order_acquire);
-  if (shared == 0) {
-    while (number != 0 && chunks_[number].large_bytes.load(std::memory_order_acquire) == 0) --number;
-    return Find(first_ + number * kChunkBytes, false);
+  std::optional<Block> nearest;
+  uint64_t distance = kChunkBytes;
+  const auto consider = [&](const std::optional<Block>& block) {
+    if (!block) return;
+    const std::byte* const end = block->base + block->bytes;
+    const auto away = static_cast<uint64_t>(address < block->base ? block->base - address
+                                            : address < end       ? 0  // an access across its end
+                                                                  : address - end);
+    if (away < distance) nearest = block, distance = away;
+  };
+  const uint64_t number = offset / kChunkBytes;
+  for (uint64_t n = number == 0 ? 0 : number - 1; n <= number + 1 && n < chunk_count_; ++n) {
+    const uint32_t shared = chunks_[n].class_plus_one.load(std::memory_order_acquire);
+    const uint64_t step = shared != 0 ? BytesOfClass(shared - 1) : kChunkBytes;
+    if (shared == 0) {
+      uint64_t head = n;
+      while (head != 0 && chunks_[head].large_bytes.load(std::memory_order_acquire) == 0) --head;
+      consider(Find(first_ + head * kChunkBytes, false));
+    }
+    for (uint64_t at = 0; shared != 0 && at + step <= kChunkBytes; at += step)
+      consider(Find(first_ + n * kChunkBytes + at, false));
   }
-  const uint64_t step = BytesOfClass(shared - 1), last = kChunkBytes / step - 1;
-  for (uint64_t index = std::min(offset % kChunkBytes / step, last) + 1; index-- > 0;) {
-    if (const auto block = Find(first_ + number * kChunkBytes + index * step, false)) return block;
-  }
-  return std::nullopt;
+  return nearest;
 }
 
 std::vector<DeviceHeap::Block> DeviceHeap::Blocks::InUse() const {

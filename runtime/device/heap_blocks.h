@@ -27,7 +27,7 @@ class DeviceHeap::Blocks {
   // The bytes it was allocated with; none: no block begins there.
   std::optional<uint64_t> Free(void* pointer, bool keep);
   std::optional<Block> Find(const std::byte* address, bool freed) const;
-  std::optional<Block> FindBefore(const std::byte* address) const;
+  std::optional<Block> FindNear(const std::byte* address) const;
   std::vector<Block> InUse() const;
 
  private:

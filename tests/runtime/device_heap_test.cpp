@@ -93,6 +93,22 @@ TEST_CASE("a block that is not the heap's, not a beginning, or free already is n
   std::free(own);
 }
 
+TEST_CASE("of blocks on both sides of an address the nearest is found, and none that is far") {
+  DeviceHeap heap;
+  auto* const first = static_cast<std::byte*>(heap.Allocate(1000, 1, kLimit));
+  auto* const second = static_cast<std::byte*>(heap.Allocate(1000, 1, kLimit));
+  const auto [low, high] = std::minmax(first, second);
+  REQUIRE(high - low == 1024);
+  CHECK(heap.FindNear(low + 999)->base == low);
+  CHECK(heap.FindNear(low + 1000)->base == low);
+  CHECK(heap.FindNear(low + 1011)->base == low);
+  CHECK(heap.FindNear(low + 1013)->base == high);
+  auto* const large = static_cast<std::byte*>(heap.Allocate(300000, 1, kLimit));
+  CHECK(heap.FindNear(large + 300000)->base == large);
+  CHECK_FALSE(heap.FindNear(std::max(large + 300000, high) + 400000));
+  CHECK_FALSE(heap.FindNear(&heap));
+}
+
 TEST_CASE("freed blocks that are kept are known as such, and come last") {
   DeviceHeap heap;
   for (const uint64_t bytes : {uint64_t{61}, uint64_t{200001}}) {
@@ -100,8 +116,8 @@ TEST_CASE("freed blocks that are kept are known as such, and come last") {
     REQUIRE(heap.Find(block + bytes - 1));
     CHECK(heap.Find(block)->bytes == bytes);
     CHECK_FALSE(heap.Find(block + bytes));
-    REQUIRE(heap.FindBefore(block + bytes));
-    CHECK(heap.FindBefore(block + bytes)->base == block);
+    REQUIRE(heap.FindNear(block + bytes));
+    CHECK(heap.FindNear(block + bytes)->base == block);
     CHECK_FALSE(heap.FindFreed(block));
     CHECK(heap.Free(block, true));
     CHECK_FALSE(heap.Free(block, true));
