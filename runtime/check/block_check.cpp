@@ -291,17 +291,18 @@ void BlockCheck::CheckSync(const ptx2cpu_block& block, uint32_t thread, uint32_t
   Report(block, thread, ptx_line, Error::kNotAMember, text);
 }
 
-void BlockCheck::Free(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer) {
-  if (pointer == 0 || !Wants(PTX2CPU_CHECKS_MEMORY)) return;
+bool BlockCheck::Free(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer) {
+  if (pointer == 0 || !Wants(PTX2CPU_CHECKS_MEMORY)) return true;
   const auto* const address = reinterpret_cast<const std::byte*>(pointer);
   const auto held = launch_->heap->Find(address), freed = launch_->heap->FindFreed(address);
-  if (held && held->base == address) return;
+  if (held && held->base == address) return true;
   char text[96];
   std::snprintf(text, sizeof text, "free of 0x%" PRIx64 ", which %s", pointer,
                 freed && freed->base == address ? "has been freed before"
                 : held                          ? "is inside a block of device malloc, not its beginning"
                                                 : "is no block of device malloc");
   Report(block, thread, ptx_line, Error::kBadFree, text);
+  return false;
 }
 
 void BlockCheck::Result(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes) {

@@ -1,6 +1,7 @@
 // The state of the checks for one block, and for its launch. Internal to this room.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ struct LaunchCheck {
   std::function<bool(uint64_t address, uint64_t bytes)> holds;
   LaunchClock clock;
   GlobalShadow* shadow = nullptr;  // its own while it runs
+  // The block in which a thread freed what is no block of device malloc, which ends the launch.
+  std::optional<std::array<uint32_t, 3>> freed_badly;
 };
 
 struct AccessSite {
@@ -85,8 +88,10 @@ class BlockCheck {
   void End(const ptx2cpu_block& block);
   void Access(const ptx2cpu_block& block, const Accesses& accesses);
   void Sync(const ptx2cpu_block& block, const Steps& steps);
-  void Free(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer);
+  // False: it has found that the launch will end.
+  bool Free(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer);
   void Result(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes);
+  void Allocate(uint64_t address, uint64_t bytes);
 
  private:
   bool Wants(uint32_t kinds) const { return (kinds_ & kinds) != 0; }

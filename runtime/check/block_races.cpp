@@ -161,6 +161,18 @@ bool BlockCheck::EnterLine(const AccessSite& site, const CellAccess& access, uin
   return is_free;
 }
 
+// Memory of device malloc, which threads may have accessed before another one freed it.
+void BlockCheck::Allocate(uint64_t address, uint64_t bytes) {
+  constexpr uint64_t kStretch = GlobalShadow::kStretchBytes;
+  if (!Wants(PTX2CPU_CHECKS_RACE)) return;
+  const uint64_t end = address + bytes;
+  for (uint64_t at = address, stop = 0; at < end; at = stop) {
+    const uint64_t base = at / kStretch * kStretch;
+    stop = std::min(base + kStretch, end);
+    launch_->shadow->StretchOf(base).Forget(at - base, stop - base);
+  }
+}
+
 Row BlockCheck::RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread,
                       uint8_t shift) const {
   const uint32_t strong = (site.form & PTX2CPU_ACCESS_STRONG) != 0 ? 1 : 0;

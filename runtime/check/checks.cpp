@@ -75,11 +75,18 @@ void EndLaunch(const ptx2cpu_launch* launch) {
   changes.fetch_add(1, std::memory_order_release);
 }
 
-void AddFault(const char* kernel, const Party& party, std::string text) {
+void AddFault(const ptx2cpu_launch* launch, const Party& party, uintptr_t pc, std::string text) {
   Finding finding;
   finding.error = Error::kFault;
-  finding.kernel = kernel;
+  {
+    Running& all = All();
+    std::lock_guard lock(all.mutex);
+    const LaunchCheck& check = *all.by_launch.at(launch);
+    if (check.freed_badly == party.block) return;
+    finding.kernel = check.kernel;
+  }
   finding.party = party;
+  finding.pc = pc;
   finding.text = std::move(text);
   Findings::Get().Add(std::move(finding));
 }
@@ -120,7 +127,17 @@ void OnSync(const ptx2cpu_block& block, const Steps& steps) {
 }
 
 void OnFree(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer) {
-  if (BlockCheck* check = CheckOf(block)) check->Free(block, thread, ptx_line, pointer);
+  BlockCheck* check = CheckOf(block);
+  if (check == nullptr || check->Free(block, thread, ptx_line, pointer)) return;
+  Running& all = All();
+  std::lock_guard lock(all.mutex);
+  all.by_launch.at(block.launch)->freed_badly = {block.ctaid[0], block.ctaid[1], block.ctaid[2]};
+}
+
+void OnAllocate(const ptx2cpu_block& block, void* memory, uint64_t bytes) {
+  if ((WantedKinds() & PTX2CPU_CHECKS_INIT) != 0) MarkUninitialised(memory, bytes);
+  if ((WantedKinds() & PTX2CPU_CHECKS_RACE) == 0) return;
+  if (BlockCheck* check = CheckOf(block)) check->Allocate(reinterpret_cast<uint64_t>(memory), bytes);
 }
 
 void OnResult(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes) {

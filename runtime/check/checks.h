@@ -28,8 +28,9 @@ bool NeedsOneWorker();
 void BeginLaunch(const ptx2cpu_launch* launch, const ptx2cpu_kernel& kernel, const DeviceHeap& heap,
                  std::function<bool(uint64_t address, uint64_t bytes)> holds);
 void EndLaunch(const ptx2cpu_launch* launch);
-// The launch ended with a fault in this block: a finding like any other.
-void AddFault(const char* kernel, const Party& party, std::string text);
+// The launch ended with a fault in this block: a finding like any other, where none has been added for it.
+// `pc`: of the instruction, if the fault has no line of PTX.
+void AddFault(const ptx2cpu_launch* launch, const Party& party, uintptr_t pc, std::string text);
 void BeginBlock(ptx2cpu_block& block);
 void EndBlock(const ptx2cpu_block& block);
 
@@ -62,6 +63,8 @@ struct Steps {
 void OnSync(const ptx2cpu_block& block, const Steps& steps);
 // A thread is about to free memory of device malloc; what is none ends the launch afterwards.
 void OnFree(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t pointer);
+// A block's device malloc has returned this memory, of a multiple of 16 bytes.
+void OnAllocate(const ptx2cpu_block& block, void* memory, uint64_t bytes);
 // The runtime has written a result of a call for the thread.
 void OnResult(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes);
 

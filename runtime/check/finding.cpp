@@ -20,6 +20,11 @@ constexpr size_t kMaxPrinted = 100;  // different ones; the report file has all
 
 std::string At(const Party& party) {
   char text[128];
+  if (!party.is_thread) {
+    std::snprintf(text, sizeof text, "a thread of block (%u,%u,%u)", party.block[0], party.block[1],
+                  party.block[2]);
+    return text;
+  }
   std::snprintf(text, sizeof text, "thread (%u,%u,%u) of block (%u,%u,%u)", party.thread[0], party.thread[1],
                 party.thread[2], party.block[0], party.block[1], party.block[2]);
   return text;
@@ -27,6 +32,7 @@ std::string At(const Party& party) {
 
 std::string Lines(const Place& place, uint32_t ptx_line) {
   std::string text = "\n    ";
+  if (place.line == 0 && ptx_line == 0) return {};
   if (place.line == 0) return text + "PTX line " + std::to_string(ptx_line);
   text += place.file + ":" + std::to_string(place.line) + ": " + place.excerpt;
   if (!place.source_file.empty())
@@ -87,14 +93,18 @@ struct Findings::State {
   mutable std::mutex mutex;
   std::map<Key, size_t> places;  // of `all`; errors of the host by its call
   std::vector<Finding> all;
-  std::map<std::string, Locator> locators;
+  struct Source {
+    Locator locator;
+    LineOfCode line_of_code;
+  };
+  std::map<std::string, Source> locators;
   std::vector<Suppression> suppressions;
   std::vector<std::function<void()>> before_finish;
   uint64_t suppressed = 0;
 
   Place Locate(const std::string& kernel, uint32_t ptx_line) const {
     const auto locator = locators.find(kernel);
-    return locator == locators.end() || ptx_line == 0 ? Place() : locator->second(ptx_line);
+    return locator == locators.end() || ptx_line == 0 ? Place() : locator->second.locator(ptx_line);
   }
   bool IsSuppressed(const Finding& finding) const {
     for (const Suppression& each : suppressions) {
@@ -107,6 +117,11 @@ struct Findings::State {
   }
 };
 
+bool ReportsOnlyJson() {
+  static const bool wanted = Variable("PTX2CPU_CHECK_JSON") == "1";
+  return wanted;
+}
+
 Findings& Findings::Get() {
   static Findings* const findings = new Findings;
   return *findings;
@@ -117,13 +132,18 @@ Findings::Findings() : state_(new State) {
   std::atexit([] { Get().Finish(); });
 }
 
-void Findings::Locate(const std::string& kernel, Locator locator) {
+void Findings::Locate(const std::string& kernel, Locator locator, LineOfCode line_of_code) {
   std::lock_guard lock(state_->mutex);
-  state_->locators[kernel] = std::move(locator);
+  state_->locators[kernel] = {std::move(locator), std::move(line_of_code)};
 }
 
 void Findings::Add(Finding finding) {
   std::lock_guard lock(state_->mutex);
+  if (finding.party.ptx_line == 0 && finding.pc != 0) {
+    const auto source = state_->locators.find(finding.kernel);
+    if (source != state_->locators.end() && source->second.line_of_code)
+      finding.party.ptx_line = source->second.line_of_code(finding.pc);
+  }
   const std::string& site = finding.kernel.empty() ? finding.caller : finding.kernel;
   const State::Key key{finding.error, site, finding.party.ptx_line, finding.other.ptx_line};
   if (const auto known = state_->places.find(key); known != state_->places.end()) {
@@ -136,7 +156,7 @@ void Findings::Add(Finding finding) {
   }
   state_->places[key] = state_->all.size();
   state_->all.push_back(finding);
-  if (state_->all.size() > kMaxPrinted) return;
+  if (state_->all.size() > kMaxPrinted || ReportsOnlyJson()) return;
   const Place place = state_->Locate(finding.kernel, finding.party.ptx_line);
   const Place other = state_->Locate(finding.kernel, finding.other.ptx_line);
   std::fprintf(stderr, "ptx2cpu: check: %s\n", Render(finding, place, other).c_str());
@@ -183,8 +203,11 @@ void Findings::Finish() {
   }
   if (const std::string path = Variable("PTX2CPU_CHECK_REPORT"); !path.empty() && !WriteReport(path, located))
     std::fprintf(stderr, "ptx2cpu: check: cannot write '%s'\n", path.c_str());
-  std::fprintf(stderr, "ptx2cpu: check: %zu errors, found %llu times; %llu suppressed\n", located.size(),
-               static_cast<unsigned long long>(times), static_cast<unsigned long long>(suppressed));
+  if (ReportsOnlyJson())
+    std::fputs(JsonReport(located).c_str(), stderr);
+  else
+    std::fprintf(stderr, "ptx2cpu: check: %zu errors, found %llu times; %llu suppressed\n", located.size(),
+                 static_cast<unsigned long long>(times), static_cast<unsigned long long>(suppressed));
   const std::string code = Variable("PTX2CPU_CHECK_EXITCODE");
   if (located.empty() || code.empty()) return;
   std::fflush(nullptr);

@@ -16,6 +16,7 @@ namespace ptx2cpu::rt::check {
 struct Party {
   std::array<uint32_t, 3> block{}, thread{};
   uint32_t ptx_line = 0;  // 0: none
+  bool is_thread = true;  // or no one knows which thread of the block
 };
 Party PartyOf(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line);
 
@@ -36,6 +37,7 @@ struct Finding {
   Party other = {};  // races: who accessed before
   std::string other_text = {};
   std::string caller = {};  // errors of the host, which have no kernel: the program's call
+  uintptr_t pc = 0;         // where the line is not known: of the instruction
   uint64_t count = 1;       // times that this error was found at these lines
 };
 
@@ -45,6 +47,12 @@ struct Place {
   uint32_t line = 0, source_line = 0;
 };
 using Locator = std::function<Place(uint32_t ptx_line)>;
+// The PTX line that an instruction was made from; 0: not known.
+using LineOfCode = std::function<uint32_t(uintptr_t pc)>;
+
+// Whether standard error gets the findings as one JSON document when the process ends, and no text of them
+// (PTX2CPU_CHECK_JSON).
+bool ReportsOnlyJson();
 
 // The process's findings. Safe to use from several threads at once.
 class Findings {
@@ -52,7 +60,7 @@ class Findings {
   static Findings& Get();
 
   // How lines of a kernel are named in reports from now on.
-  void Locate(const std::string& kernel, Locator locator);
+  void Locate(const std::string& kernel, Locator locator, LineOfCode line_of_code = {});
   // Prints it if it is the first of its error, kernel and lines that no suppression covers; counts it.
   void Add(Finding finding);
   // Counts one that has been added before, which need not be described again.
@@ -61,8 +69,8 @@ class Findings {
   void BeforeFinish(std::function<void()> add);
   std::vector<Finding> All() const;
   void Clear();
-  // Writes the report file (PTX2CPU_CHECK_REPORT) and one line of totals; ends the process with the code of
-  // PTX2CPU_CHECK_EXITCODE if there are findings. Called at exit.
+  // Writes the report file (PTX2CPU_CHECK_REPORT) and one line of totals, or JSON; ends the process with the
+  // code of PTX2CPU_CHECK_EXITCODE if there are findings. Called at exit.
   void Finish();
 
  private:

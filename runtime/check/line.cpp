@@ -207,6 +207,21 @@ void Lines::Split(size_t n, uint32_t grain) {
   line.grain = static_cast<uint8_t>(grain & 7);
 }
 
+// Words that have a cell in common lie in one such group.
+void Lines::Forget(uint64_t from, uint64_t to) {
+  for (uint64_t n = from / bytes_of_line(); n * bytes_of_line() < to; ++n) {
+    Line& line = lines_[n];
+    if (line.owner == 0) continue;
+    if (line.in_parts != 0) {
+      parts_->Forget(std::max(from, n * bytes_of_line()), std::min(to, (n + 1) * bytes_of_line()));
+      continue;
+    }
+    const uint16_t words = WordsIn(n, from >> word_shift_, to >> word_shift_);
+    for (const Line::Set set : {Line::kWrite, Line::kFirstRead, Line::kSecondRead}) line.Forget(set, words);
+    line.in_cells &= static_cast<uint16_t>(~words);
+  }
+}
+
 namespace {
 
 constexpr uint32_t kPartsOfLine = 4;  // of four words, each of four bytes

@@ -18,7 +18,8 @@ std::string Three(const std::array<uint32_t, 3>& values) {
 }
 
 std::string PartyJson(const Party& party, const Place& place) {
-  std::string text = "{\"block\":" + Three(party.block) + ",\"thread\":" + Three(party.thread) +
+  std::string text = "{\"block\":" + Three(party.block) +
+                     (party.is_thread ? ",\"thread\":" + Three(party.thread) : "") +
                      ",\"ptx_line\":" + std::to_string(party.ptx_line);
   if (place.line != 0) {
     text += ",\"file\":" + QuotedJson(place.file) + ",\"line\":" + std::to_string(place.line) +
@@ -103,6 +104,8 @@ std::string Sarif(const std::vector<LocatedFinding>& findings) {
 }
 
 }  // namespace
+
+std::string JsonReport(const std::vector<LocatedFinding>& findings) { return OwnJson(findings); }
 
 bool WriteReport(const std::string& path, const std::vector<LocatedFinding>& findings) {
   std::ofstream out(path);

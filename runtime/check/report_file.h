@@ -12,6 +12,8 @@ struct LocatedFinding {
   Finding finding;
   Place place, other;
 };
+// As JSON.
+std::string JsonReport(const std::vector<LocatedFinding>& findings);
 // SARIF 2.1.0 where the name ends in .sarif, else JSON of our own. False: the file cannot be written.
 bool WriteReport(const std::string& path, const std::vector<LocatedFinding>& findings);
 

@@ -357,13 +357,14 @@ Status KernelModule::Bind(std::string_view name, std::byte* address) {
 }
 
 FaultPlace KernelModule::Locate(const LaunchError& fault) const {
-  uint32_t line = fault.ptx_line;
-  const auto place = line == 0 && fault.pc != 0 ? state_->loader.PlaceOf(fault.pc) : std::nullopt;
-  if (place) {
-    const auto translator = TheTranslator();
-    if (translator) line = (*translator)->PtxLineOf(*place->image, place->text_offset);
-  }
+  const uint32_t line = fault.ptx_line == 0 && fault.pc != 0 ? PtxLineOf(fault.pc) : fault.ptx_line;
   return line == 0 ? FaultPlace() : state_->source.Locate(line);
+}
+
+uint32_t KernelModule::PtxLineOf(uintptr_t pc) const {
+  const auto place = state_->loader.PlaceOf(pc);
+  const auto translator = TheTranslator();
+  return place && translator ? (*translator)->PtxLineOf(*place->image, place->text_offset) : 0;
 }
 
 Result<std::optional<ir::FaultingAccess>> KernelModule::ThreadOf(std::string_view kernel,

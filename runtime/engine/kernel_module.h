@@ -158,6 +158,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   Status Bind(std::string_view name, std::byte* address);
 
   FaultPlace Locate(const LaunchError& fault) const;
+  // The line that an instruction of its kernels was made from; 0: not known.
+  uint32_t PtxLineOf(uintptr_t pc) const;
   // The thread that met the fault; nothing where another run of its block does not show
   // it.
   Result<std::optional<ir::FaultingAccess>> ThreadOf(std::string_view kernel, const ir::FaultOfBlock& fault,

@@ -9,7 +9,7 @@
 #include "runtime/abi/abi.h"
 #include "runtime/abi/check.h"
 #include "runtime/abi/thread_place.h"
-#include "runtime/check/memory.h"
+#include "runtime/check/checks.h"
 #include "runtime/check/wanted.h"
 #include "runtime/device/clock.h"
 #include "runtime/device/device_printf.h"
@@ -111,9 +111,7 @@ uint8_t* ptx2cpu_aligned_malloc(ptx2cpu_block* block, uint64_t bytes, uint64_t a
   ptx2cpu::rt::DeviceServices& services = *block->launch->services;
   auto* const memory =
       static_cast<uint8_t*>(services.heap.Allocate(bytes, align, services.limits.heap_bytes));
-  // Blocks are whole words.
-  if (memory != nullptr && (ptx2cpu::rt::check::WantedKinds() & PTX2CPU_CHECKS_INIT) != 0)
-    ptx2cpu::rt::check::MarkUninitialised(memory, (bytes + 15) / 16 * 16);
+  if (memory != nullptr) ptx2cpu::rt::check::OnAllocate(*block, memory, (bytes + 15) / 16 * 16);
   return memory;
 }
 void ptx2cpu_free(ptx2cpu_block* block, uint8_t* pointer) {

@@ -208,19 +208,19 @@ void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned m
                      [queue = &job->launch().children](uint64_t address, uint64_t bytes) {
                        return queue->Holds(address, bytes);
                      });
-  {
-    const ChecksEnd end{&job->launch()};
-    runner.Run(job, check::NeedsOneWorker() ? 1 : max_workers);
-  }
+  const ChecksEnd end{&job->launch()};
+  runner.Run(job, check::NeedsOneWorker() ? 1 : max_workers);
   const std::optional<LaunchError>& error = job->error();
   if (!error || error->kind != LaunchError::Kind::kFault) return;
-  const uint32_t thread = error->thread == ~0u ? 0 : error->thread;
-  const Dim3& block = job->shape().block;
-  check::AddFault(job->kernel().name,
+  const bool is_thread = error->thread != ~0u;
+  const uint32_t thread = is_thread ? error->thread : 0;
+  const Dim3& block = launched.block;
+  check::AddFault(&job->launch(),
                   {{error->block.x, error->block.y, error->block.z},
                    {thread % block.x, thread / block.x % block.y, thread / block.x / block.y},
-                   error->ptx_line},
-                  error->message);
+                   error->ptx_line,
+                   is_thread},
+                  error->ptx_line == 0 ? error->pc : 0, error->message);
 }
 
 LaunchOptions OptionsOfChildren(const LaunchOptions& options) {

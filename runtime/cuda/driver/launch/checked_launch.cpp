@@ -137,13 +137,15 @@ void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep,
   });
   if ((rt::check::WantedKinds() & PTX2CPU_CHECKS_LEAK) != 0) DeviceHeaps::Get().Watch(context);
   ModuleVariables::Get().Add(code.module());
-  rt::check::Findings::Get().Locate(code.name(), [&code, keep = std::move(keep)](uint32_t ptx_line) {
+  const auto place_of = [&code, keep = std::move(keep)](uint32_t ptx_line) {
     rt::LaunchError at;
     at.ptx_line = ptx_line;
     rt::FaultPlace place = code.module().Locate(at);
     return rt::check::Place{std::move(place.file), std::move(place.excerpt), std::move(place.source_file),
                             place.line, place.source_line};
-  });
+  };
+  rt::check::Findings::Get().Locate(code.name(), place_of,
+                                    [&code](uintptr_t pc) { return code.module().PtxLineOf(pc); });
 }
 
 }  // namespace ptx2cpu::driver
