@@ -1,6 +1,7 @@
 // What the checks `memory` and `leak` find in calls that allocate and free (ask/checks_asker.cpp).
 #include "runtime/cuda/driver/memory/checked_memory.h"
 
+#include <boost/property_tree/json_parser.hpp>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <regex>
@@ -160,4 +161,40 @@ TEST_CASE("reads of memory that nothing has written, where any writer may have w
   CHECK(text.starts_with(
       "ptx2cpu: check: uninitialised: read of 4 bytes at 0x, which nothing has written, by"));
   CHECK(text.ends_with("ptx2cpu: check: 1 errors, found 7 times; 0 suppressed\n"));
+}
+
+TEST_CASE("a fault of the hardware has its line, and no thread where none is known") {
+  for (const char* kinds : {"race", "memory"}) {
+    const std::string text = Ask("wild_pointer", kinds);
+    INFO(text);
+    const std::string line = "kernel 'fill'\n    module:7:   st.global.u32 [%a], %r;\n";
+    const size_t fault = text.find("ptx2cpu: check: fault: ");
+    REQUIRE(fault != std::string::npos);
+    CHECK(text.find(line, fault) != std::string::npos);
+    const std::string report = text.substr(fault, text.find(", kernel 'fill'\n", fault) - fault);
+    CHECK((report.ends_with(", by a thread of block (0,0,0)") ||
+           report.ends_with(", by thread (0,0,0) of block (0,0,0)")));
+  }
+}
+
+TEST_CASE("races are those of one launch: what other streams do at the same time is not compared") {
+  const std::string text = Ask("two_streams", "memory,race");
+  CHECK(text == "both: wait 0\nptx2cpu: check: 0 errors, found 0 times; 0 suppressed\n");
+}
+
+TEST_CASE("where JSON is wanted, standard error has one document of the findings and nothing else") {
+  for (const char* name : {"bad_free", "wild_pointer", "leak", "two_streams"}) {
+    const ptx2cpu::test::Outcome outcome = ptx2cpu::test::RunShell(
+        std::string("sh -c 'env CUDA_CACHE_DISABLE=1 PTX2CPU_CHECK=memory,race,leak "
+                    "PTX2CPU_CHECK_JSON=1 " PTX2CPU_BINARY_DIR "/bin/driver_checks_asker ") +
+            name + " apart 2>&1 >/dev/null'",
+        100);
+    INFO(outcome.text);
+    std::istringstream text(outcome.text);
+    boost::property_tree::ptree tree;
+    REQUIRE_NOTHROW(boost::property_tree::read_json(text, tree));
+    CHECK(tree.size() == 1);
+    CHECK(!tree.get_child("findings").empty());  // of two_streams: its leak
+    CHECK(outcome.text.find("ptx2cpu: ") == std::string::npos);
+  }
 }

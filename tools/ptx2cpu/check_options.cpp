@@ -14,6 +14,7 @@ Result<std::vector<Setting>> CheckSettings(const Arguments& arguments) {
       return Fail(ErrorCode::kUsage,
                   "--check takes a list of memory, race, sync, init and leak, not '" + *kinds + "'");
     settings.push_back({"PTX2CPU_CHECK", *kinds});
+    if (arguments.Has("--json")) settings.push_back({"PTX2CPU_CHECK_JSON", "1"});
   }
   for (const auto& [option, variable] : {std::pair{"--check-report", "PTX2CPU_CHECK_REPORT"},
                                          std::pair{"--check-suppress", "PTX2CPU_CHECK_SUPPRESS"}}) {

@@ -96,8 +96,8 @@ Result<std::vector<Setting>> RecordSettings(const Arguments& arguments) {
 // What perf reads. The folder of --profile is made when the program starts.
 Result<std::vector<Setting>> ProfileSettings(const Arguments& arguments) {
   std::vector<Setting> settings;
-  if (!arguments.Has("--profile") && arguments.Has("--json"))
-    return Fail(ErrorCode::kUsage, "--json needs --profile");
+  if (!arguments.Has("--profile") && !arguments.Has("--check") && arguments.Has("--json"))
+    return Fail(ErrorCode::kUsage, "--json needs --profile or --check");
   if (arguments.Has("--profile") && (arguments.Has("--gdb") || arguments.Has("--print-environment"))) {
     Error error{ErrorCode::kUsage,
                 "--profile runs the program itself: not with --gdb or --print-environment"};

@@ -197,7 +197,10 @@ constexpr Option kExecOptions[] = {
      "write a report to FILE when the program has ended, in whatever way: one HTML page with time by kernel, "
      "line and block of code, bytes and operations beside the machine's limits, a timeline, and why a kernel "
      "is slow"},
-    {"--json", "", "with --profile: also write its figures, as FILE with the extension .json"},
+    {"--json", "",
+     "with --profile: also write its figures, as FILE with the extension .json; with --check: the findings "
+     "are one "
+     "JSON document on standard error, in place of their text (PTX2CPU_CHECK_JSON=1)"},
     {"--perf-map", "", "add compiled kernels to /tmp/perf-PID.map, for Linux perf (PTX2CPU_PERF_MAP=1)"},
     {"--perf-dump", "DIR",
      "write compiled kernels with their lines to DIR/jit-PID.dump: perf record -k 1, then perf inject --jit "

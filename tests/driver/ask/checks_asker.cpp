@@ -1,5 +1,5 @@
 // Programs that use memory after they freed it, free what is not theirs to free, and free too little.
-// `checks_asker NAME` (checked_memory_test.cpp).
+// `checks_asker NAME [apart]` (checked_memory_test.cpp).
 #include <unistd.h>
 
 #include <atomic>
@@ -262,6 +262,25 @@ void FreshMemory() {
   Run("host and kernel", "read", managed);
 }
 
+// An address that the hardware refuses.
+void WildPointer() {
+  Begin();
+  Fill("wild", 1 << 20);
+}
+
+// Nothing orders the two launches.
+void TwoStreams() {
+  Begin();
+  CUdeviceptr at = Allocate(256);
+  CUstream streams[2];
+  void* parameters[] = {&at};
+  for (CUstream& stream : streams) {
+    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    cuLaunchKernel(fill, 1, 1, 1, 64, 1, 1, 0, stream, parameters, nullptr);
+  }
+  std::printf("both: wait %d\n", cuCtxSynchronize());
+}
+
 struct Row {
   std::string_view name;
   void (*run)();
@@ -276,15 +295,17 @@ constexpr Row kRows[] = {{"use_after_free", UseAfterFree},
                          {"leak_of_context", LeakOfContext},
                          {"leak_of_device_heap", LeakOfDeviceHeap},
                          {"array_bounds", ArrayBounds},
+                         {"wild_pointer", WildPointer},
+                         {"two_streams", TwoStreams},
                          {"fresh_memory", FreshMemory}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  dup2(STDOUT_FILENO, STDERR_FILENO);
+  if (argc < 3) dup2(STDOUT_FILENO, STDERR_FILENO);  // else the two streams stay apart
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   for (const Row& row : kRows) {
-    if (argc == 2 && row.name == argv[1]) return row.run(), 0;
+    if (argc >= 2 && row.name == argv[1]) return row.run(), 0;
   }
   return 2;
 }

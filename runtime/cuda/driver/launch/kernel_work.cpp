@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "runtime/abi/launch_shape.h"
+#include "runtime/check/checks.h"
+#include "runtime/check/finding.h"
 #include "runtime/check/wanted.h"
 #include "runtime/cuda/driver/code/function.h"
 #include "runtime/cuda/driver/context/context.h"
@@ -84,6 +86,7 @@ CUresult SettleCluster(const Function& function, const ptx2cpu_kernel& kernel, r
 
 // On the thread that ran the kernel: the program learns of it by the sticky error, a person here.
 void ReportFault(const rt::KernelCode& code, const rt::KernelWork& work, rt::LaunchError& error) {
+  if (rt::check::ReportsOnlyJson() && rt::check::Checks(*work.kernel)) return;  // it is a finding
   code.FindThread(work.shape, work.params.bytes(), error);
   std::string message = error.message;
   if (error.kind == rt::LaunchError::Kind::kFault) {
