@@ -19,6 +19,7 @@
 #include "analysis/values/thread_transfer.h"
 #include "ir/build.h"
 #include "ir/parameters.h"
+#include "ir/tensor.h"
 #include "lowering/passes.h"
 #include "runtime/abi/check.h"
 
@@ -78,7 +79,8 @@ class CheckInserter {
         (kinds & (PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_INIT)) == 0 ? PTX2CPU_ACCESS_BOUNDS_ONLY : 0;
     has_bulk_copies_ = std::ranges::any_of(module.functions, [](const ir::Function& f) {
       return std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
-        return inst.op == Opcode::kCopyBulk || inst.op == Opcode::kReduceBulk;
+        return inst.op == Opcode::kCopyBulk || inst.op == Opcode::kReduceBulk ||
+               inst.op == Opcode::kCopyTensor;
       });
     });
   }
@@ -135,6 +137,7 @@ class CheckInserter {
     if (ir::IsCollective(inst.op)) WarpStep(inst, PTX2CPU_SYNC_WARP_ARRIVE);
   }
   void After(const ir::Inst& inst) {
+    if (Accesses() && inst.op == Opcode::kCopyTensor) CheckBox(inst);
     if (!Synchronises()) return;
     if (inst.op == Opcode::kClusterWait) Sync(PTX2CPU_SYNC_CLUSTER_LEAVE, {}, {});
     if (ir::IsBlockBarrier(inst.op) && inst.op != Opcode::kBarrierArrive)
@@ -162,6 +165,15 @@ class CheckInserter {
     Access(inst.operands[1], PTX2CPU_ACCESS_READS | kCopy, inst.operands.back());
     Access(inst.operands[0], PTX2CPU_ACCESS_WRITES | kCopy | (reduces ? PTX2CPU_ACCESS_STRONG : 0),
            inst.operands[2]);
+  }
+  // What a copy of a tensor does in shared memory, whose bytes the copy itself finds in the tensor's map. It
+  // faults where the box is beyond that memory. The tensor's side is not followed.
+  void CheckBox(const ir::Inst& inst) {
+    const bool stores = ir::tensor::Decode(inst.attrs.index).to_tensor;
+    Access(
+        inst.operands[1],
+        PTX2CPU_ACCESS_ASYNC | PTX2CPU_ACCESS_BULK | (stores ? PTX2CPU_ACCESS_READS : PTX2CPU_ACCESS_WRITES),
+        inst.results[0]);
   }
   void CheckPlain(const ir::Inst& inst) {
     if (inst.attrs.space == ir::Space::kParam) return CheckParameter(inst);

@@ -7,6 +7,7 @@
 #include "ptx-parser/translate/mbarrier.h"
 #include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/rows.h"
+#include "runtime/abi/check.h"
 
 namespace ptx2cpu::ptx::rows {
 
@@ -116,6 +117,7 @@ void Load(Emitter& e) {
   std::vector<ValueId> operands{place->map, RealAddress(e, e.WritableAddress(0, space))};
   operands.insert(operands.end(), words.begin(), words.end());
   const ValueId bytes = e.b.Inst1(Opcode::kCopyTensor, Type::kVoid, std::move(operands), attrs);
+  NoteSync(e, PTX2CPU_SYNC_COPY_ARRIVE, PTX2CPU_COPY_BULK);
   CompleteBytes(e, e.WritableAddress(2, space), bytes);
 }
 
