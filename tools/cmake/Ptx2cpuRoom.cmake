@@ -21,6 +21,9 @@ endif()
 # of one would compile all of them again. Clang must not compare the headers' times with those it saw: a file that ccache kept has the
 # times of another checkout.
 function(ptx2cpu_precompile target)
+  if(NOT PTX2CPU_PCH)
+    return()
+  endif()
   cmake_parse_arguments(PCH "" "SHARE" "" ${ARGN})
   if(PTX2CPU_UNITE)
     list(FILTER PCH_UNPARSED_ARGUMENTS EXCLUDE REGEX "^<(ir|analysis|ptx-parser|lowering|runtime|tests|tools)/")
