@@ -45,6 +45,16 @@ BlockCheck* CheckOf(const ptx2cpu_block& block) {
   return recent.check;
 }
 
+// The same for what kernels without checks ask for too, whose context may have served a launch with checks.
+BlockCheck* CheckOfChecked(const ptx2cpu_block& block) {
+  {
+    Running& all = All();
+    std::lock_guard lock(all.mutex);
+    if (!all.by_launch.contains(block.launch)) return nullptr;
+  }
+  return CheckOf(block);
+}
+
 }  // namespace
 
 bool NeedsOneWorker() { return (WantedKinds() & PTX2CPU_CHECKS_RACE) != 0; }
@@ -137,12 +147,12 @@ void OnFree(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint
 void OnAllocate(const ptx2cpu_block& block, void* memory, uint64_t bytes) {
   if ((WantedKinds() & PTX2CPU_CHECKS_INIT) != 0) MarkUninitialised(memory, bytes);
   if ((WantedKinds() & PTX2CPU_CHECKS_RACE) == 0) return;
-  if (BlockCheck* check = CheckOf(block)) check->Allocate(reinterpret_cast<uint64_t>(memory), bytes);
+  if (BlockCheck* check = CheckOfChecked(block)) check->Allocate(reinterpret_cast<uint64_t>(memory), bytes);
 }
 
 void OnResult(const ptx2cpu_block& block, uint32_t thread, const void* to, uint32_t bytes) {
   if ((WantedKinds() & PTX2CPU_CHECKS_INIT) == 0) return;  // unchecked programs look up nothing
-  if (BlockCheck* check = CheckOf(block)) check->Result(block, thread, to, bytes);
+  if (BlockCheck* check = CheckOfChecked(block)) check->Result(block, thread, to, bytes);
 }
 
 }  // namespace ptx2cpu::rt::check

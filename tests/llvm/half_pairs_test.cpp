@@ -153,7 +153,7 @@ std::string Optimized(const Form& form, uint32_t width) {
 
 TEST_CASE("pairs of halves are computed as the interpreter computes them", "[half_pairs][long]") {
   const std::vector<uint32_t> words = Words();
-  const ir::Module module = BuildKernel(KernelOf(kForms), "k");
+  const BuiltKernel module = BuildKernel(KernelOf(kForms), "k");
   const std::vector<uint32_t> expected =
       Results(words, [&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); });
   for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <span>
 
+#include "ir/function.h"
 #include "runtime/worker/arena.h"
 #include "tools/harness/kernel_call.h"
 

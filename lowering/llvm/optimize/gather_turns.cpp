@@ -16,7 +16,7 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-namespace match = llvm::PatternMatch;
+namespace patterns = llvm::PatternMatch;
 
 constexpr unsigned kMaxTurns = 32, kPartBytes = 16;
 constexpr uint64_t kMaxBytes = 16384;  // of the columns of one function: half of a first cache
@@ -61,7 +61,7 @@ class Columns {
   bool IsGather(const llvm::Instruction& inst) const {
     const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&inst);
     if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::masked_gather ||
-        !match::match(call->getArgOperand(2), match::m_AllOnes()))
+        !patterns::match(call->getArgOperand(2), patterns::m_AllOnes()))
       return false;
     const auto* type = llvm::cast<llvm::FixedVectorType>(call->getType());
     const unsigned bits = type->getScalarSizeInBits();
@@ -122,7 +122,8 @@ class Columns {
     if (code == llvm::Instruction::Shl) {
       const llvm::APInt* by = nullptr;
       const std::optional<int64_t> a = operand(0);
-      if (!a || !match::match(inst->getOperand(1), match::m_APInt(by)) || by->uge(32)) return std::nullopt;
+      if (!a || !patterns::match(inst->getOperand(1), patterns::m_APInt(by)) || by->uge(32))
+        return std::nullopt;
       return *a * (int64_t{1} << by->getZExtValue());
     }
     if (code == llvm::Instruction::IntToPtr) return operand(0);
@@ -158,7 +159,8 @@ class Columns {
     llvm::Value* same = llvm::getSplatValue(sum);
     llvm::APInt most(64, 0);
     llvm::Value *left = nullptr, *right = nullptr;
-    if (same == nullptr && match::match(sum, match::m_c_Add(match::m_Value(left), match::m_Value(right)))) {
+    if (same == nullptr &&
+        patterns::match(sum, patterns::m_c_Add(patterns::m_Value(left), patterns::m_Value(right)))) {
       if (llvm::isa<llvm::Constant>(left)) std::swap(left, right);
       same = llvm::getSplatValue(left);
       const auto* numbers = llvm::dyn_cast<llvm::ConstantDataVector>(right);

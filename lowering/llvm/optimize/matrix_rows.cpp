@@ -16,7 +16,7 @@ namespace ptx2cpu::lowering {
 namespace {
 
 using Value = llvm::Value*;
-namespace match = llvm::PatternMatch;
+namespace patterns = llvm::PatternMatch;
 
 constexpr unsigned kLanes = 32, kRows = 8, kRowBytes = 16;
 
@@ -54,7 +54,7 @@ bool CollectTerms(Value vector, llvm::SmallVectorImpl<Value>& starts, llvm::Cons
   }
   Value left = nullptr, right = nullptr;
   return depth < kMaxDepth &&
-         match::match(vector, match::m_AddLike(match::m_Value(left), match::m_Value(right))) &&
+         patterns::match(vector, patterns::m_AddLike(patterns::m_Value(left), patterns::m_Value(right))) &&
          CollectTerms(left, starts, distances, depth + 1) &&
          CollectTerms(right, starts, distances, depth + 1);
 }
@@ -83,7 +83,8 @@ std::optional<RowsOfLoad> RowsOf(llvm::CallInst& load) {
       pointers->getPointerOperandType()->isVectorTy() || !pointers->getSourceElementType()->isIntegerTy(8))
     return std::nullopt;
   Value offsets = nullptr;
-  if (!match::match(pointers->getOperand(1), match::m_ZExt(match::m_Value(offsets)))) return std::nullopt;
+  if (!patterns::match(pointers->getOperand(1), patterns::m_ZExt(patterns::m_Value(offsets))))
+    return std::nullopt;
   const std::optional<Words> words = WordsOf(offsets);
   if (!words) return std::nullopt;
   return RowsOfLoad{&load, pointers->getPointerOperand(), *words};
@@ -141,10 +142,11 @@ bool AskOnce(llvm::BitCastInst& lanes) {
   llvm::Constant* mask = nullptr;
   llvm::ICmpInst::Predicate predicate{};
   if (!lanes.getType()->isIntegerTy(kLanes) ||
-      !match::match(lanes.getOperand(0),
-                    match::m_ICmp(predicate,
-                                  match::m_And(match::m_ZExt(match::m_Value(words)), match::m_Constant(mask)),
-                                  match::m_Zero())) ||
+      !patterns::match(lanes.getOperand(0),
+                       patterns::m_ICmp(predicate,
+                                        patterns::m_And(patterns::m_ZExt(patterns::m_Value(words)),
+                                                        patterns::m_Constant(mask)),
+                                        patterns::m_Zero())) ||
       predicate != llvm::ICmpInst::ICMP_NE)
     return false;
   const auto* bits = llvm::dyn_cast_or_null<llvm::ConstantInt>(mask->getSplatValue());
