@@ -8,9 +8,11 @@
 
 #include "ir/interpret/interpret.h"
 #include "ir/verify/verify.h"
+#include "lowering/compile.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 #include "tests/quick.h"
+#include "tools/harness/compiled_call.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <random>
 
+#include "ir/function.h"
 #include "ir/interpret/exact.h"
+#include "lowering/compile.h"
 #include "tests/llvm/matrix_kernel.h"
 
 using namespace ptx2cpu;
