@@ -56,7 +56,7 @@ class PairFinder {
 
   // bf16 is the upper half of an f32, which a shift or a mask makes of each half of a word in place.
   bool MayPair(const Inst& inst) const {
-    if (inst.results.size() != 1) return false;
+    if (inst.results.size() != 1 || (options_.is_one_for_all && options_.is_one_for_all(inst))) return false;
     const bool f16 = inst.type == Type::kF16 && options_.converts;
     const auto is = [&](std::initializer_list<Opcode> ops) {
       return std::ranges::find(ops, inst.op) != ops.end();
@@ -106,10 +106,9 @@ class PairFinder {
   }
 
   bool Joins(ValueId low, ValueId high, size_t first, Joined& joined) const {
-    const HalfOfWord x = WordOf(f_, low), y = WordOf(f_, high);
-    if (x.word.valid() && x.word == y.word && x.number == 0 && y.number == 1) {
+    if (const ValueId word = WholeWord(f_, block_, elsewhere_, low, high); word.valid()) {
       ++joined.whole;
-      return IsKnown(x.word, first);
+      return IsKnown(word, first);
     }
     if (IsPair(low, high)) return ++joined.whole, true;
     if (low != high && !(IsConstant(low, kMaxConstantDepth) && IsConstant(high, kMaxConstantDepth)))
@@ -193,11 +192,26 @@ class PairFinder {
     for (const HalfPair& pair : std::views::reverse(pairs_)) {
       if (only_as_pair(pair) && !StaysJoined(pair)) Remove(pair);
     }
-    for (const HalfPair& pair : pairs_) {
-      const Inst &low = f_.at_inst(pair.low), &high = f_.at_inst(pair.high);
-      if (low.op == Opcode::kSelect && !IsPair(low.operands[0], high.operands[0])) Remove(pair);
+    // Without one of them, another may read a half that is computed after its first instruction.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const HalfPair& pair : pairs_) {
+        if (!IsPaired(pair.low) || AreOperandsThere(f_.at_inst(pair.low), f_.at_inst(pair.high))) continue;
+        Remove(pair);
+        changed = true;
+      }
     }
     std::erase_if(pairs_, [&](const HalfPair& pair) { return !IsPaired(pair.low); });
+  }
+
+  bool AreOperandsThere(const Inst& low, const Inst& high) const {
+    if (low.op == Opcode::kSelect && !IsPair(low.operands[0], high.operands[0])) return false;
+    const size_t first = std::min(PositionOf(low), PositionOf(high));
+    Joined joined;
+    for (size_t k = 0; k < low.operands.size(); ++k) {
+      if (!Joins(low.operands[k], high.operands[k], first, joined)) return false;
+    }
+    return true;
   }
 
   const ir::Function& f_;
@@ -238,6 +252,13 @@ HalfOfWord WordOf(const ir::Function& f, ValueId half) {
   const Inst& inst = f.at_inst(def);
   const bool halves = inst.op == Opcode::kUnpack && IsHalf(inst.type) && inst.results.size() == 2;
   return halves ? HalfOfWord{inst.operands[0], f.at_value(part).number} : HalfOfWord{};
+}
+
+ValueId WholeWord(const ir::Function& f, BlockId block, const std::vector<bool>& elsewhere, ValueId low,
+                  ValueId high) {
+  const HalfOfWord x = WordOf(f, low), y = WordOf(f, high);
+  if (!x.word.valid() || x.word != y.word || x.number != 0 || y.number != 1) return {};
+  return f.at_value(x.word).block == block || elsewhere[x.word.index] ? x.word : ValueId{};
 }
 
 std::vector<HalfPair> FindHalfPairs(const ir::Function& f, BlockId block, const std::vector<bool>& elsewhere,

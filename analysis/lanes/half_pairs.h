@@ -8,6 +8,7 @@
 // operation is the same for both, no word has to be taken apart or put together.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "ir/function.h"
@@ -21,6 +22,7 @@ struct HalfPair {
 
 struct HalfPairOptions {
   bool converts = true;  // f16 to f32 and back is an instruction of the machine
+  std::function<bool(const ir::Inst&)> is_one_for_all = {};  // computed once, not for each lane
 };
 
 // In the order of the block: each comes before those that read its results. All operands of both are known
@@ -34,6 +36,11 @@ struct HalfOfWord {
   uint32_t number = 0;
 };
 HalfOfWord WordOf(const ir::Function& f, ir::ValueId half);
+
+// The word whose halves these are, if the block has it: made there, or kept for other blocks. Of a word of a
+// loop that lanes have left, or of code that was skipped, only the halves may be kept.
+ir::ValueId WholeWord(const ir::Function& f, ir::BlockId block, const std::vector<bool>& elsewhere,
+                      ir::ValueId low, ir::ValueId high);
 
 // Without changes of the type only.
 ir::ValueId WithoutBitcasts(const ir::Function& f, ir::ValueId value);

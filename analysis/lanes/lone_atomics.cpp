@@ -1,10 +1,100 @@
 #include "analysis/lanes/lone_atomics.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "analysis/graph/cfg.h"
+#include "analysis/graph/loops.h"
 
 namespace ptx2cpu::analysis {
 
 using ir::Opcode;
+
+namespace {
+
+// Whether what other launches write may decide how long a loop runs: such a loop may wait for one of them.
+class Exits {
+ public:
+  Exits(const ir::Function& f, const Cfg& cfg, const LoopForest& forest, uint32_t loop)
+      : f_(f), cfg_(cfg), forest_(forest), loop_(loop), seen_(f.values.size()) {}
+
+  bool DependOnMemory() {
+    for (const auto& [inside, outside] : forest_.loops[loop_].exits) NeedEnd(inside);
+    // Edges that leave outer loops too are listed with the outermost.
+    for (const uint32_t block : forest_.loops[loop_].blocks) {
+      const bool leaves = std::ranges::any_of(cfg_.successors[block], [&](uint32_t to) {
+        return to == cfg_.exit || !forest_.Contains(loop_, to);
+      });
+      if (leaves) NeedEnd(block);
+    }
+    while (!work_.empty()) {
+      const ir::ValueId value = work_.back();
+      work_.pop_back();
+      if (IsFromMemory(value)) return true;
+    }
+    return false;
+  }
+
+ private:
+  void Need(ir::ValueId value) {
+    const ir::Value& of = f_.at_value(value);
+    if (seen_[value.index] || !of.block.valid() || !forest_.Contains(loop_, of.block.index)) return;
+    seen_[value.index] = true;
+    work_.push_back(value);
+  }
+  void NeedEnd(uint32_t block) {
+    if (block == cfg_.exit) return;
+    for (const ir::ValueId operand : f_.terminator({block}).operands) Need(operand);
+  }
+  bool IsFromMemory(ir::ValueId value) {
+    const ir::Value& of = f_.at_value(value);
+    if (!of.def.valid()) {
+      NeedParameter(of.block.index, of.number);
+      return false;
+    }
+    const ir::Inst& inst = f_.at_inst(of.def);
+    const bool reads =
+        inst.op == Opcode::kLoad || inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas;
+    const bool is_seen = inst.attrs.space == ir::Space::kGlobal || inst.attrs.space == ir::Space::kGeneric ||
+                         inst.attrs.space == ir::Space::kShared;
+    if (reads && is_seen) return true;
+    for (const ir::ValueId operand : inst.operands) Need(operand);
+    return false;
+  }
+  // What is passed, and where it is decided from where control comes.
+  void NeedParameter(uint32_t block, uint32_t number) {
+    size_t inside = 0;
+    for (const uint32_t from : cfg_.predecessors[block]) {
+      if (!forest_.Contains(loop_, from)) continue;
+      for (const ir::Edge& edge : f_.successors({from})) {
+        if (edge.to.index != block) continue;
+        ++inside;
+        Need(edge.args[number]);
+      }
+    }
+    if (inside < 2) return;
+    for (const uint32_t each : forest_.loops[loop_].blocks) NeedEnd(each);
+  }
+
+  const ir::Function& f_;
+  const Cfg& cfg_;
+  const LoopForest& forest_;
+  const uint32_t loop_;
+  std::vector<bool> seen_;
+  std::vector<ir::ValueId> work_;
+};
+
+bool MayWait(const ir::Function& f) {
+  const Cfg cfg = BuildCfg(f);
+  if (!cfg.endless.empty()) return true;
+  const LoopForest forest = Loops(cfg);
+  for (uint32_t loop = 0; loop < forest.loops.size(); ++loop) {
+    if (forest.loops[loop].irreducible || Exits(f, cfg, forest, loop).DependOnMemory()) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 bool MayBeAlone(const ir::Inst& inst) {
   if (inst.op != Opcode::kAtomic && inst.op != Opcode::kAtomicCas) return false;
@@ -20,7 +110,7 @@ bool MayRunAlone(const ir::Function& f) {
     if (inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect) return false;
     has_some |= MayBeAlone(inst);
   }
-  return has_some;
+  return has_some && !MayWait(f);
 }
 
 }  // namespace ptx2cpu::analysis

@@ -4,8 +4,21 @@
 
 namespace ptx2cpu::analysis {
 
+namespace {
+
+// Lanes that have left a loop did so in turns of their own: what its counters have in common, they share
+// within it only.
+bool IsCommonAt(const LaneLimits& limits, uint32_t node, const LoopForest& loops, const LaneForms& forms) {
+  for (uint32_t n = 0; n < loops.loops.size(); ++n) {
+    if (!loops.Contains(n, node) && forms.IsMadeIn(limits.common, {loops.loops[n].header})) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::vector<LaneGuard> FindLaneGuards(const ir::Function& f, const Cfg& cfg, const DominatorTree& dominators,
-                                      const LaneForms& forms, ir::BlockId block) {
+                                      const LoopForest& loops, const LaneForms& forms, ir::BlockId block) {
   std::vector<LaneGuard> guards;
   for (uint32_t node = block.index; dominators.parent[node] != kNoNode; node = dominators.parent[node]) {
     const ir::BlockId above{dominators.parent[node]};
@@ -13,7 +26,8 @@ std::vector<LaneGuard> FindLaneGuards(const ir::Function& f, const Cfg& cfg, con
     const ir::Inst& end = f.terminator(above);
     if (end.op != ir::Opcode::kCondBr || from.size() != 1 || end.edges[0].to == end.edges[1].to) continue;
     const LanePredicate& holds = forms.PredicateOf(end.operands[0]);
-    const AllLimits& limits = end.edges[0].to.index == node ? holds.when_true : holds.when_false;
+    AllLimits limits = end.edges[0].to.index == node ? holds.when_true : holds.when_false;
+    std::erase_if(limits, [&](const LaneLimits& one) { return !IsCommonAt(one, above.index, loops, forms); });
     if (!limits.empty()) guards.push_back({above, node, limits});
   }
   return guards;

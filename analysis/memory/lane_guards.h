@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/graph/dominators.h"
+#include "analysis/graph/loops.h"
 #include "analysis/values/lane_forms.h"
 
 namespace ptx2cpu::analysis {
@@ -22,7 +23,7 @@ struct LaneGuard {
 
 // The branches that every way to the block takes one side of, where not all lanes take it together.
 std::vector<LaneGuard> FindLaneGuards(const ir::Function& f, const Cfg& cfg, const DominatorTree& dominators,
-                                      const LaneForms& forms, ir::BlockId block);
+                                      const LoopForest& loops, const LaneForms& forms, ir::BlockId block);
 
 // The lanes that all of them admit.
 uint32_t LanesBehind(std::span<const LaneGuard> guards);

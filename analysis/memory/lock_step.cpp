@@ -20,8 +20,7 @@ namespace {
 using ir::BlockId;
 using ir::Opcode;
 
-constexpr size_t kMaxPairs = 1000;  // of one kernel; beyond, the others are not looked for
-constexpr uint64_t kMaxSteps = 10'000'000;
+constexpr size_t kMaxPairs = 1000, kMaxSteps = 10'000'000;  // of one kernel; others are not looked for
 constexpr uint32_t kEveryone = ~0u;
 constexpr int32_t kNarrowRow = 8;       // threads along x of the narrowest blocks that have tiles
 constexpr uint32_t kWarpsLookedAt = 2;  // the first one, and the next where an access is not of the first
@@ -69,6 +68,7 @@ class Finder {
     LaunchShape seen = shape_;
     if (!is_shape_known_) seen.x = kWarpSize;
     const UniformityResult uniformity = AnalyzeUniformity(f_, seen);
+    const LoopForest loops = Loops(cfg_);
     bool others = true;
     for (uint32_t warp = 0; warp < kWarpsLookedAt && others; ++warp) {
       const LaneForms forms(f_, uniformity, shape_, warp, Wanted());
@@ -76,7 +76,7 @@ class Finder {
       FindActive();
       guards_.clear();
       for (const LaneAccess& access : accesses_)
-        guards_.push_back(FindLaneGuards(f_, cfg_, dominators_, forms, access.block));
+        guards_.push_back(FindLaneGuards(f_, cfg_, dominators_, loops, forms, access.block));
       Group();
       others =
           std::ranges::any_of(accesses_, [&](const LaneAccess& a) { return active_[a.block.index] == 0; });

@@ -40,7 +40,7 @@ class CountedUses {
     Knowledge knowledge;
   };
   uint32_t threads_ = 0;
-  std::vector<std::array<uint16_t, kBarriers>> turns_;  // by thread: how often it came to each
+  std::vector<std::array<uint32_t, kBarriers>> turns_;  // by thread: how often it came to each
   std::array<std::array<Use, 2>, kBarriers> uses_;
 };
 

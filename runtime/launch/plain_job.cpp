@@ -80,7 +80,7 @@ class PlainJob final : public LaunchJob {
 
   bool RunBlocks(unsigned worker, Arena& arena) override;
   void RunChunk(ptx2cpu_block& block, Chunk chunk, ptx2cpu_block_function run_block);
-  void RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end, ptx2cpu_block_function run_block) const;
+  void RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end, ptx2cpu_block_function run_block);
   void AskForHelp(unsigned worker, double per_block);
   void AskForMore(double per_block);
   void Divide(unsigned worker);
@@ -199,8 +199,7 @@ bool PlainJob::Await() const {
 }
 
 // The blocks of a row of the grid.
-void PlainJob::RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end,
-                      ptx2cpu_block_function run_block) const {
+void PlainJob::RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end, ptx2cpu_block_function run_block) {
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
   const bool checks = check::Checks(kernel());
   const bool allocates = (kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0;
@@ -208,6 +207,7 @@ void PlainJob::RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end,
   uint32_t count = joined_;
   for (uint32_t x = first; x != end; x += count) {
     block.ctaid[0] = x;
+    if (block.alone != 0) block.alone = running_launch()->StaysAlone();
     if (joined_ != 1) {
       count = std::min(joined_, end - x);
       if (block.ntid[0] != ntid.x * count) SetExtent(block, {ntid.x * count, ntid.y, ntid.z});

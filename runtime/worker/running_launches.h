@@ -34,6 +34,11 @@ class RunningLaunches {
     bool alone_;
   };
 
+  // Other processes have the same memory from now on, whose kernels nothing counts: no launch is alone again.
+  void ShareMemory() {
+    if (!shares_.exchange(true)) Join();
+  }
+
  private:
   static constexpr uint32_t kAlone = 1, kAsked = 2, kOne = 4;  // of state_: bits, and a launch
 
@@ -49,6 +54,7 @@ class RunningLaunches {
   bool IsAsked() const { return (state_.load(std::memory_order_relaxed) & kAsked) != 0; }
 
   alignas(64) std::atomic<uint32_t> state_{0};
+  std::atomic<bool> shares_{false};
 };
 
 }  // namespace ptx2cpu::rt

@@ -25,7 +25,10 @@ void LaneHalves::Begin(ir::BlockId block) {
   pairs_.clear();
   done_.clear();
   joined_.clear();
-  const analysis::HalfPairOptions options{.converts = e.m.traits.has_half_conversion};
+  block_ = block;
+  const analysis::HalfPairOptions options{
+      .converts = e.m.traits.has_half_conversion,
+      .is_one_for_all = [this](const ir::Inst& inst) { return IsOneForAll(inst); }};
   for (const HalfPair& pair : analysis::FindHalfPairs(f, block, region_.used_elsewhere, options))
     pairs_[&f.at_inst(pair.low)] = pairs_[&f.at_inst(pair.high)] = pair;
 }
@@ -39,7 +42,6 @@ Result<bool> LaneHalves::EmitJoined(const ir::Inst& inst) {
   const auto found = pairs_.find(&inst);
   if (found == pairs_.end()) return false;
   const HalfPair& pair = found->second;
-  if (IsOneForAll(f.at_inst(pair.low)) || IsOneForAll(f.at_inst(pair.high))) return false;
   TRY_STATUS(EmitPair(pair));
   done_.insert({&f.at_inst(pair.low), &f.at_inst(pair.high)});
   return true;
@@ -88,9 +90,8 @@ Value LaneHalves::JoinedOf(ValueId low, ValueId high) {
   const auto found = joined_.find(analysis::WithoutBitcasts(f, low).index);
   if (found != joined_.end() && found->second.first == analysis::WithoutBitcasts(f, high))
     return found->second.second;
-  const analysis::HalfOfWord x = analysis::WordOf(f, low), y = analysis::WordOf(f, high);
-  if (x.word.valid() && x.word == y.word && x.number == 0 && y.number == 1)
-    return WordsAsHalves(e.values.Get(x.word));
+  const ValueId word = analysis::WholeWord(f, block_, region_.used_elsewhere, low, high);
+  if (word.valid()) return WordsAsHalves(e.values.Get(word));
   Value first = e.values.Get(low), second = e.values.Get(high);
   if (first == second && !first->getType()->isVectorTy()) return b.CreateVectorSplat(2 * width_, first);
   if (first->getType()->getScalarSizeInBits() != kHalfBits) return InTurn(b, {Vector(first), Vector(second)});

@@ -24,6 +24,7 @@ class LaneHalves : LanePart {
   llvm::Value* WordsAsHalves(llvm::Value* words);
   void SetParts(const analysis::HalfPair& pair, llvm::Value* joined);
 
+  ir::BlockId block_ = {};
   std::map<const ir::Inst*, analysis::HalfPair> pairs_ = {};  // by each of the two
   std::set<const ir::Inst*> done_ = {};
   std::map<uint32_t, std::pair<ir::ValueId, llvm::Value*>> joined_ = {};  // by the low result: the high one

@@ -32,7 +32,12 @@ class Columns {
   bool Run() {
     llvm::BasicBlock* before = loop_.getLoopPreheader();
     turns_ = evolution_.getSmallConstantTripCount(&loop_);
-    if (before == nullptr || turns_ < 2 || turns_ > kMaxTurns || !CountsTurns()) return false;
+    // Each turn runs all of the body: the last one of a loop that is left in its middle reads nothing after
+    // that.
+    if (before == nullptr || loop_.getExitingBlock() == nullptr ||
+        loop_.getExitingBlock() != loop_.getLoopLatch())
+      return false;
+    if (turns_ < 2 || turns_ > kMaxTurns || !CountsTurns()) return false;
     llvm::SmallVector<llvm::CallBase*, 8> gathers;
     for (llvm::BasicBlock* block : loop_.blocks()) {
       for (llvm::Instruction& inst : *block) {

@@ -86,7 +86,8 @@ CUresult SettleCluster(const Function& function, const ptx2cpu_kernel& kernel, r
 
 // On the thread that ran the kernel: the program learns of it by the sticky error, a person here.
 void ReportFault(const rt::KernelCode& code, const rt::KernelWork& work, rt::LaunchError& error) {
-  if (rt::check::ReportsOnlyJson() && rt::check::Checks(*work.kernel)) return;  // it is a finding
+  const bool is_finding = error.kind == rt::LaunchError::Kind::kFault && rt::check::Checks(*work.kernel);
+  if (is_finding && rt::check::ReportsOnlyJson()) return;
   code.FindThread(work.shape, work.params.bytes(), error);
   std::string message = error.message;
   if (error.kind == rt::LaunchError::Kind::kFault) {

@@ -8,6 +8,7 @@
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/memory/pool.h"
 #include "runtime/cuda/driver/memory/pool_table.h"
+#include "runtime/worker/thread_pool.h"
 
 namespace ptx2cpu::driver {
 
@@ -37,6 +38,7 @@ CUresult cuMemPoolExportToShareableHandle(void* handle_out, CUmemoryPool pool,
       found->properties().handleTypes != handleType) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  rt::ThreadPool::Get().launches().ShareMemory();
   const int copy = fcntl(found->file(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return CUDA_ERROR_OPERATING_SYSTEM;
   *static_cast<int*>(handle_out) = copy;
@@ -51,6 +53,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool_out, void* handle
   // The pointer holds the descriptor itself.
   Descriptor file(fcntl(static_cast<int>(reinterpret_cast<intptr_t>(handle)), F_DUPFD_CLOEXEC, 0));
   if (!file) return CUDA_ERROR_INVALID_VALUE;
+  rt::ThreadPool::Get().launches().ShareMemory();
   CUmemPoolProps properties = {};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.handleTypes = handleType;

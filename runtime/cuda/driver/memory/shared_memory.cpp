@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "runtime/cuda/driver/memory/memory_heap.h"
+#include "runtime/worker/thread_pool.h"
 
 namespace ptx2cpu::driver {
 
@@ -20,6 +21,7 @@ SharedMemory& SharedMemory::Get() {
 
 // The pages keep their address and content.
 bool SharedMemory::Share(std::byte* begin, size_t bytes, Exported& exported) {
+  rt::ThreadPool::Get().launches().ShareMemory();
   exported.file = Descriptor(memfd_create("ptx2cpu-shared", MFD_CLOEXEC));
   exported.bytes = bytes;
   if (!exported.file || ftruncate(exported.file.number(), static_cast<off_t>(bytes)) != 0) return false;
@@ -84,6 +86,7 @@ CUresult SharedMemory::Open(const SharedPlace& place, const void* context, CUdev
       return CUDA_ERROR_INVALID_HANDLE;
     void* const base = mmap(nullptr, place.file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
     if (base == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    rt::ThreadPool::Get().launches().ShareMemory();
     found =
         imported_.emplace(place.name, Imported{static_cast<std::byte*>(base), place.file_bytes, {}}).first;
   }

@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/driver/context/memory_limits.h"
 #include "runtime/cuda/driver/memory/virtual_memory.h"
+#include "runtime/worker/thread_pool.h"
 
 namespace ptx2cpu::driver {
 
@@ -211,6 +212,7 @@ CUresult VirtualMemory::Retain(uintptr_t address, CUmemGenericAllocationHandle* 
 }
 
 CUresult VirtualMemory::Export(CUmemGenericAllocationHandle handle, int* file) {
+  rt::ThreadPool::Get().launches().ShareMemory();
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return CUDA_ERROR_INVALID_VALUE;
@@ -223,6 +225,7 @@ CUresult VirtualMemory::Export(CUmemGenericAllocationHandle handle, int* file) {
 }
 
 CUresult VirtualMemory::Import(int file, CUmemGenericAllocationHandle* made) {
+  rt::ThreadPool::Get().launches().ShareMemory();
   struct stat about = {};
   if (fstat(file, &about) != 0 || about.st_size <= 0 ||
       static_cast<size_t>(about.st_size) % kVirtualGrain != 0)
