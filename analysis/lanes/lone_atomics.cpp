@@ -16,9 +16,13 @@ namespace {
 class Exits {
  public:
   Exits(const ir::Function& f, const Cfg& cfg, const LoopForest& forest, uint32_t loop)
-      : f_(f), cfg_(cfg), forest_(forest), loop_(loop), seen_(f.values.size()) {}
+      : f_(f), cfg_(cfg), forest_(forest), loop_(loop), seen_(f.values.size()) {
+    for (const uint32_t block : forest.loops[loop].blocks)
+      is_around_lanes_ |= f.at_block({block}).level != ir::Level::kLane;
+  }
 
   bool DependOnMemory() {
+    if (is_around_lanes_ && LanesExit()) return true;
     for (const auto& [inside, outside] : forest_.loops[loop_].exits) NeedEnd(inside);
     // Edges that leave outer loops too are listed with the outermost.
     for (const uint32_t block : forest_.loops[loop_].blocks) {
@@ -38,7 +42,8 @@ class Exits {
  private:
   void Need(ir::ValueId value) {
     const ir::Value& of = f_.at_value(value);
-    if (seen_[value.index] || !of.block.valid() || !forest_.Contains(loop_, of.block.index)) return;
+    if (seen_[value.index] || !of.block.valid()) return;
+    if (!is_around_lanes_ && !forest_.Contains(loop_, of.block.index)) return;
     seen_[value.index] = true;
     work_.push_back(value);
   }
@@ -58,14 +63,26 @@ class Exits {
     const bool is_seen = inst.attrs.space == ir::Space::kGlobal || inst.attrs.space == ir::Space::kGeneric ||
                          inst.attrs.space == ir::Space::kShared;
     if (reads && is_seen) return true;
+    if (inst.op == Opcode::kSlotLoad) NeedSlot(inst);
     for (const ir::ValueId operand : inst.operands) Need(operand);
     return false;
+  }
+  void NeedSlot(const ir::Inst& load) {
+    for (const ir::Inst& inst : f_.insts) {
+      if (!inst.block.valid() || inst.op != Opcode::kSlotStore || inst.attrs.index != load.attrs.index)
+        continue;
+      for (const ir::ValueId operand : inst.operands) Need(operand);
+    }
+  }
+  bool LanesExit() const {
+    return std::ranges::any_of(
+        f_.insts, [](const ir::Inst& inst) { return inst.block.valid() && inst.op == Opcode::kExitLane; });
   }
   // What is passed, and where it is decided from where control comes.
   void NeedParameter(uint32_t block, uint32_t number) {
     size_t inside = 0;
     for (const uint32_t from : cfg_.predecessors[block]) {
-      if (!forest_.Contains(loop_, from)) continue;
+      if (!is_around_lanes_ && !forest_.Contains(loop_, from)) continue;
       for (const ir::Edge& edge : f_.successors({from})) {
         if (edge.to.index != block) continue;
         ++inside;
@@ -73,13 +90,17 @@ class Exits {
       }
     }
     if (inside < 2) return;
-    for (const uint32_t each : forest_.loops[loop_].blocks) NeedEnd(each);
+    if (is_around_lanes_)
+      std::ranges::for_each(cfg_.order, [this](uint32_t each) { NeedEnd(each); });
+    else
+      std::ranges::for_each(forest_.loops[loop_].blocks, [this](uint32_t each) { NeedEnd(each); });
   }
 
   const ir::Function& f_;
   const Cfg& cfg_;
   const LoopForest& forest_;
   const uint32_t loop_;
+  bool is_around_lanes_ = false;  // lanes end it by what they store in slots and by exits of their own
   std::vector<bool> seen_;
   std::vector<ir::ValueId> work_;
 };

@@ -1,7 +1,10 @@
 // Atomics of launches that are alone are loads and stores; of others, and of scope sys, they are not.
+#include "analysis/lanes/lone_atomics.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "ir/function.h"
 #include "runtime/abi/lone_launches.h"
 #include "runtime/worker/thread_pool.h"
 #include "tests/llvm/jit_run.h"
@@ -102,6 +105,36 @@ uint32_t WordAt(const Results& results, uint32_t word) {
 }
 
 }  // namespace
+
+// A launch that waits for another one must let it begin: no loop's end may depend on what memory holds.
+TEST_CASE("kernels that may wait for other launches are never alone", "[alone]") {
+  const auto may = [](const std::string& body) {
+    const BuiltKernel built =
+        BuildKernel(kHead +
+                        ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n  .reg .pred %p, %q; .reg .b32 "
+                        "%a, %i, %n, %o; .reg .b64 %s;\n  ld.param.u64 %s, [p];\n  ld.param.u32 %n, [n];\n"
+                        "  mov.u32 %i, 0;\n  ld.global.u32 %o, [%s];\n" +
+                        body + "  ret;\n}\n",
+                    "k");
+    return analysis::MayRunAlone(built.module().functions[0]);
+  };
+  CHECK(
+      may("$L:\n  atom.global.add.u32 %a, [%s], %i;\n  st.global.u32 [%s+4], %a;\n  add.u32 %i, %i, 1;\n"
+          "  setp.lt.u32 %p, %i, %n;\n  @%p bra $L;\n"));
+  // A semaphore is taken: the word that is compared with is a new one in each turn.
+  CHECK(
+      !may("$L:\n  mov.u32 %a, %o;\n  sub.u32 %n, %a, 1;\n  max.s32 %n, %n, 0;\n"
+           "  atom.global.cas.b32 %o, [%s], %a, %n;\n  setp.ne.u32 %p, %o, %a;\n  @%p bra $L;\n"
+           "  setp.eq.u32 %q, %a, 0;\n  @%q bra $L;\n"));
+  CHECK(
+      !may("$L:\n  red.global.add.u32 [%s], 1;\n  ld.global.u32 %a, [%s+4];\n  setp.eq.u32 %p, %a, 0;\n"
+           "  @%p bra $L;\n"));
+  // What is loaded decides which number ends the loop.
+  CHECK(!may(
+      "$L:\n  red.global.add.u32 [%s], 1;\n  ld.global.u32 %a, [%s+4];\n  setp.eq.u32 %p, %a, 0;\n"
+      "  @%p bra $M;\n  mov.u32 %i, 1;\n  bra $N;\n$M:\n  mov.u32 %i, 0;\n  red.global.add.u32 [%s], 2;\n"
+      "$N:\n  setp.eq.u32 %q, %i, 0;\n  @%q bra $L;\n"));
+}
 
 TEST_CASE("counters give each thread a number of its own, alone and beside others", "[alone]") {
   for (const bool is_sys : {false, true}) {

@@ -165,6 +165,13 @@ TEST_CASE("lanes that are seen to meet in shared memory wait for each other, oth
        "  store i32 shared %at, %t\n  %a = add i64 %at, %c16\n  %x = load i32 shared %a\n"
        "  store i32 shared %at, %x\n  br ^end\n^end:\n  ret\n",
        2},
+      {"the same in an arm after a loop that lanes leave in turns of their own, all of which enter it",
+       "  %one = const i32 1\n  br ^loop(%t)\n^loop(%i: i32):\n  %j = add i32 %i, %one\n"
+       "  %p = icmp i32 ult %j, %n\n  cond_br %p, ^loop(%j), ^after\n^after:\n  %e = icmp i32 eq %j, %n\n"
+       "  cond_br %e, ^arm, ^end\n^arm:\n  store i32 shared %at, %t\n  %a = add i64 %at, %c16\n"
+       "  %x = load i32 shared %a\n  store i32 shared %at, %x\n" +
+           end,
+       2},
       {"a barrier is between them",
        "  store i32 shared %at, %t\n  barrier_block %zero\n  %a = add i64 %at, %c16\n"
        "  %x = load i32 shared %a\n  store i32 global %data, %x\n" +
