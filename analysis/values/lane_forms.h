@@ -8,6 +8,7 @@
 // wrap where they are widened, and warps of blocks of unknown shape are rows of 32 threads.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 

@@ -65,8 +65,8 @@ void SharedMemory::Withdraw(const Range& range) {
   if (found == exported_.end()) return;
   ExportServer::Get().Remove(found->second.name);
   // Other processes that have it open keep what is in it now.
-  mmap(pages.begin, pages.bytes, PROT_READ | PROT_WRITE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  constexpr int kFresh = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  if (mmap(pages.begin, pages.bytes, PROT_READ | PROT_WRITE, kFresh, -1, 0) == MAP_FAILED) return;
   exported_.erase(found);
   exports_.store(exported_.size());
 }
