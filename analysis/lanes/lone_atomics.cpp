@@ -1,6 +1,7 @@
 #include "analysis/lanes/lone_atomics.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "analysis/graph/cfg.h"
@@ -23,8 +24,6 @@ class Exits {
 
   bool DependOnMemory() {
     if (is_around_lanes_ && LanesExit()) return true;
-    for (const auto& [inside, outside] : forest_.loops[loop_].exits) NeedEnd(inside);
-    // Edges that leave outer loops too are listed with the outermost.
     for (const uint32_t block : forest_.loops[loop_].blocks) {
       const bool leaves = std::ranges::any_of(cfg_.successors[block], [&](uint32_t to) {
         return to == cfg_.exit || !forest_.Contains(loop_, to);
@@ -68,11 +67,14 @@ class Exits {
     return false;
   }
   void NeedSlot(const ir::Inst& load) {
-    for (const ir::Inst& inst : f_.insts) {
-      if (!inst.block.valid() || inst.op != Opcode::kSlotStore || inst.attrs.index != load.attrs.index)
-        continue;
-      for (const ir::ValueId operand : inst.operands) Need(operand);
+    if (stores_.empty()) {
+      for (const ir::Inst& inst : f_.insts) {
+        if (inst.block.valid() && inst.op == Opcode::kSlotStore)
+          stores_.emplace(inst.attrs.index, inst.operands[0]);
+      }
     }
+    const auto [first, last] = stores_.equal_range(load.attrs.index);
+    std::for_each(first, last, [this](const auto& store) { Need(store.second); });
   }
   bool LanesExit() const {
     return std::ranges::any_of(
@@ -103,6 +105,7 @@ class Exits {
   bool is_around_lanes_ = false;  // lanes end it by what they store in slots and by exits of their own
   std::vector<bool> seen_;
   std::vector<ir::ValueId> work_;
+  std::multimap<uint32_t, ir::ValueId> stores_;  // by slot; empty: not looked for
 };
 
 bool MayWait(const ir::Function& f) {

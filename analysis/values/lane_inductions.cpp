@@ -4,6 +4,7 @@
 
 #include "analysis/values/definitions.h"
 #include "analysis/values/lane_forms.h"
+#include "analysis/values/lane_numbers.h"
 #include "analysis/values/polynomial.h"
 
 namespace ptx2cpu::analysis {
@@ -50,10 +51,9 @@ LaneForm LaneForms::Parameter(ir::BlockId block, size_t number) {
   const ir::Type type = f_.type_of(param);
   const LaneForm* begin = nullptr;
   std::optional<int64_t> step;
-  const bool is_word = type == ir::Type::kI32 || type == ir::Type::kI64;
   for (const Entry& entry : entries_[block.index]) {
     const ir::ValueId arg = entry.edge->args[number];
-    if (!is_word) return Opaque(param);
+    if (!IsWord(type)) return Opaque(param);
     if (entry.is_back) {
       const std::optional<int64_t> here = StepOf(f_, arg, param);
       if (!here || (step && *step != *here)) return Opaque(param);

@@ -47,12 +47,11 @@ BlockCheck* CheckOf(const ptx2cpu_block& block) {
 
 // The same for what kernels without checks ask for too, whose context may have served a launch with checks.
 BlockCheck* CheckOfChecked(const ptx2cpu_block& block) {
-  {
-    Running& all = All();
-    std::lock_guard lock(all.mutex);
-    if (!all.by_launch.contains(block.launch)) return nullptr;
-  }
-  return CheckOf(block);
+  Running& all = All();
+  std::lock_guard lock(all.mutex);
+  if (!all.by_launch.contains(block.launch)) return nullptr;
+  const auto found = all.by_block.find(&block);
+  return found == all.by_block.end() ? nullptr : found->second.get();
 }
 
 }  // namespace

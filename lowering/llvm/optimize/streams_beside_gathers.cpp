@@ -5,6 +5,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <algorithm>
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -48,11 +50,12 @@ llvm::PreservedAnalyses CacheStoresBesideGathers::run(llvm::Function& function,
   const auto often = [&](const llvm::Instruction* inst) {
     return frequencies.getBlockFreq(inst->getParent()).getFrequency();
   };
+  llvm::DenseMap<const llvm::Loop*, uint64_t> most;  // of its gathers, how often one runs
+  for (const llvm::Instruction* gather : gathers)
+    most[outermost(gather)] = std::max(most[outermost(gather)], often(gather));
   for (llvm::StoreInst* store : streams) {
-    const bool waits = llvm::any_of(gathers, [&](const llvm::Instruction* gather) {
-      return outermost(gather) == outermost(store) && often(gather) >= often(store) / kStoresOfGather;
-    });
-    if (!waits) continue;
+    const auto found = most.find(outermost(store));
+    if (found == most.end() || found->second < often(store) / kStoresOfGather) continue;
     store->setMetadata(llvm::LLVMContext::MD_nontemporal, nullptr);
     *changed_ = true;
   }
