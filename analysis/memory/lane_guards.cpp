@@ -4,49 +4,63 @@
 
 namespace ptx2cpu::analysis {
 
-namespace {
+LaneGuards::LaneGuards(const ir::Function& f, const Cfg& cfg, const DominatorTree& dominators,
+                       const LoopForest& loops, const LaneForms& forms)
+    : loops_(loops), forms_(forms), loop_of_(cfg.size(), kNoNode), nearest_(cfg.size(), kNoNode) {
+  for (uint32_t n = 0; n < loops.loops.size(); ++n) loop_of_[loops.loops[n].header] = n;
+  for (const uint32_t node : cfg.order) {  // a node comes after those that dominate it
+    const uint32_t above = dominators.parent[node];
+    if (above == kNoNode) continue;
+    nearest_[node] = nearest_[above];
+    AllLimits limits = LimitsOf(f, cfg, node, above);
+    if (limits.empty()) continue;
+    nearest_[node] = static_cast<uint32_t>(guards_.size());
+    guards_.push_back({ir::BlockId{above}, nearest_[above], std::move(limits)});
+  }
+}
+
+// What the branch in `above` demands of the lanes that take its edge to the node.
+AllLimits LaneGuards::LimitsOf(const ir::Function& f, const Cfg& cfg, uint32_t node, uint32_t above) const {
+  const ir::Inst& end = f.terminator(ir::BlockId{above});
+  if (end.op != ir::Opcode::kCondBr || cfg.predecessors[node].size() != 1) return {};
+  if (end.edges[0].to == end.edges[1].to) return {};
+  const LanePredicate& holds = forms_.PredicateOf(end.operands[0]);
+  AllLimits limits = end.edges[0].to.index == node ? holds.when_true : holds.when_false;
+  std::erase_if(limits, [&](const LaneLimits& one) { return !IsCommonAt(one, above); });
+  return limits;
+}
 
 // Lanes that have left a loop did so in turns of their own: what its counters have in common, they share
 // within it only.
-bool IsCommonAt(const LaneLimits& limits, uint32_t node, const LoopForest& loops, const LaneForms& forms) {
-  for (uint32_t n = 0; n < loops.loops.size(); ++n) {
-    if (!loops.Contains(n, node) && forms.IsMadeIn(limits.common, {loops.loops[n].header})) return false;
-  }
-  return true;
+bool LaneGuards::IsCommonAt(const LaneLimits& limits, uint32_t node) const {
+  return forms_.AllOfMadeIn(limits.common, [&](uint32_t block) {
+    return loop_of_[block] == kNoNode || loops_.Contains(loop_of_[block], node);
+  });
 }
 
-}  // namespace
-
-std::vector<LaneGuard> FindLaneGuards(const ir::Function& f, const Cfg& cfg, const DominatorTree& dominators,
-                                      const LoopForest& loops, const LaneForms& forms, ir::BlockId block) {
-  std::vector<LaneGuard> guards;
-  for (uint32_t node = block.index; dominators.parent[node] != kNoNode; node = dominators.parent[node]) {
-    const ir::BlockId above{dominators.parent[node]};
-    const std::vector<uint32_t>& from = cfg.predecessors[node];
-    const ir::Inst& end = f.terminator(above);
-    if (end.op != ir::Opcode::kCondBr || from.size() != 1 || end.edges[0].to == end.edges[1].to) continue;
-    const LanePredicate& holds = forms.PredicateOf(end.operands[0]);
-    AllLimits limits = end.edges[0].to.index == node ? holds.when_true : holds.when_false;
-    std::erase_if(limits, [&](const LaneLimits& one) { return !IsCommonAt(one, above.index, loops, forms); });
-    if (!limits.empty()) guards.push_back({above, node, limits});
-  }
-  return guards;
-}
-
-uint32_t LanesBehind(std::span<const LaneGuard> guards) {
+uint32_t LaneGuards::LanesAt(ir::BlockId block) const {
   AllLimits all;
-  for (const LaneGuard& guard : guards) all = Together(all, guard.limits);
+  uint32_t looked_at = 0;
+  for (uint32_t n = nearest_[block.index]; n != kNoNode && looked_at < kMaxGuards; n = guards_[n].above) {
+    all = Together(all, guards_[n].limits);
+    ++looked_at;
+  }
   return LanesWithin(all);
 }
 
-bool ExcludeEachOther(std::span<const LaneGuard> a, uint32_t lane_of_a, std::span<const LaneGuard> b,
-                      uint32_t lane_of_b, const std::function<bool(ir::BlockId branch)>& comes_again) {
-  return std::ranges::any_of(a, [&](const LaneGuard& one) {
-    if (!AreApart(one.limits, lane_of_a, lane_of_b)) return false;
-    const bool is_shared = std::ranges::any_of(
-        b, [&](const LaneGuard& other) { return other.branch == one.branch && other.taken == one.taken; });
-    return is_shared && !comes_again(one.branch);
-  });
+bool LaneGuards::ExcludeEachOther(ir::BlockId a, uint32_t lane_of_a, ir::BlockId b, uint32_t lane_of_b,
+                                  const std::function<bool(ir::BlockId branch)>& comes_again) const {
+  // A guard is numbered after those above it: the two lists meet where their numbers do.
+  uint32_t one = nearest_[a.index], other = nearest_[b.index];
+  for (uint32_t looked_at = 0; one != kNoNode && other != kNoNode && looked_at < kMaxGuards; ++looked_at) {
+    if (one == other && AreApart(guards_[one].limits, lane_of_a, lane_of_b) &&
+        !comes_again(guards_[one].branch))
+      return true;
+    const uint32_t last = std::max(one, other);
+    if (other == last) other = guards_[other].above;
+    if (one == last) one = guards_[one].above;
+  }
+  return false;
 }
 
 }  // namespace ptx2cpu::analysis

@@ -15,22 +15,35 @@
 
 namespace ptx2cpu::analysis {
 
-struct LaneGuard {
-  ir::BlockId branch;
-  uint32_t taken = 0;  // node
-  AllLimits limits;
+// The branches that every way to a block takes one side of, where not all lanes take it together. Of these
+// the nearest kMaxGuards are looked at: a kernel may have as many early exits as it has blocks.
+class LaneGuards {
+ public:
+  LaneGuards(const ir::Function& f, const Cfg& cfg, const DominatorTree& dominators, const LoopForest& loops,
+             const LaneForms& forms);
+
+  // The lanes that all branches above the block admit.
+  uint32_t LanesAt(ir::BlockId block) const;
+  // Whether a lane that comes to one block and a lane that comes to the other never do so by one execution of
+  // a branch. `comes_again`: whether it is executed between the two.
+  bool ExcludeEachOther(ir::BlockId a, uint32_t lane_of_a, ir::BlockId b, uint32_t lane_of_b,
+                        const std::function<bool(ir::BlockId branch)>& comes_again) const;
+
+ private:
+  static constexpr uint32_t kMaxGuards = 32;
+  struct Guard {
+    ir::BlockId branch;
+    uint32_t above = kNoNode;  // the next one, towards the entry
+    AllLimits limits;
+  };
+  AllLimits LimitsOf(const ir::Function& f, const Cfg& cfg, uint32_t node, uint32_t above) const;
+  bool IsCommonAt(const LaneLimits& limits, uint32_t node) const;
+
+  const LoopForest& loops_;
+  const LaneForms& forms_;
+  std::vector<uint32_t> loop_of_;  // by node: the loop that it is the header of
+  std::vector<Guard> guards_;
+  std::vector<uint32_t> nearest_;  // by node
 };
-
-// The branches that every way to the block takes one side of, where not all lanes take it together.
-std::vector<LaneGuard> FindLaneGuards(const ir::Function& f, const Cfg& cfg, const DominatorTree& dominators,
-                                      const LoopForest& loops, const LaneForms& forms, ir::BlockId block);
-
-// The lanes that all of them admit.
-uint32_t LanesBehind(std::span<const LaneGuard> guards);
-
-// Whether a lane that one list admits and a lane that the other one does never come there by one execution of
-// a branch. `comes_again`: whether it is executed between the two.
-bool ExcludeEachOther(std::span<const LaneGuard> a, uint32_t lane_of_a, std::span<const LaneGuard> b,
-                      uint32_t lane_of_b, const std::function<bool(ir::BlockId branch)>& comes_again);
 
 }  // namespace ptx2cpu::analysis

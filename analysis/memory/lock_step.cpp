@@ -74,9 +74,7 @@ class Finder {
       const LaneForms forms(f_, uniformity, shape_, warp, Wanted());
       forms_ = &forms;
       FindActive();
-      guards_.clear();
-      for (const LaneAccess& access : accesses_)
-        guards_.push_back(FindLaneGuards(f_, cfg_, dominators_, loops, forms, access.block));
+      guards_.emplace(f_, cfg_, dominators_, loops, forms);
       Group();
       others =
           std::ranges::any_of(accesses_, [&](const LaneAccess& a) { return active_[a.block.index] == 0; });
@@ -200,7 +198,7 @@ class Finder {
   void Sweep(const std::vector<uint32_t>& members) {
     std::vector<LaneBytes> all;
     for (const uint32_t n : members) {
-      const uint32_t lanes = active_[accesses_[n].block.index] & LanesBehind(guards_[n]);
+      const uint32_t lanes = active_[accesses_[n].block.index] & guards_->LanesAt(accesses_[n].block);
       for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
         const int64_t from = FormOf(n).lane[lane];
         if ((lanes >> lane & 1) != 0)
@@ -209,9 +207,9 @@ class Finder {
     }
     const auto never = [&](const LaneBytes& a, const LaneBytes& b) {
       if (accesses_[a.access].IsAtomic() && accesses_[b.access].IsAtomic()) return true;
-      return ExcludeEachOther(guards_[a.access], a.lane, guards_[b.access], b.lane, [&](BlockId branch) {
-        return ComesTo(a.access, branch) || ComesTo(b.access, branch);
-      });
+      return guards_->ExcludeEachOther(
+          accesses_[a.access].block, a.lane, accesses_[b.access].block, b.lane,
+          [&](BlockId branch) { return ComesTo(a.access, branch) || ComesTo(b.access, branch); });
     };
     const std::vector<LaneMeeting> meetings = FindMeetings(std::move(all), kMaxPairs, never);
     for (size_t i = 0, end = 0; i < meetings.size(); i = end) {
@@ -381,7 +379,7 @@ class Finder {
   const LaneForms* forms_ = nullptr;  // of the warp that is looked at
   std::vector<uint32_t> active_;      // by block: lanes
   std::vector<bool> certain_;
-  std::vector<std::vector<LaneGuard>> guards_;              // by access
+  std::optional<LaneGuards> guards_;                        // of this warp
   std::map<std::pair<uint32_t, uint32_t>, bool> comes_to_;  // from an access, to a branch
   std::vector<bool> waits_;                                 // empty: not looked for
   uint64_t steps_ = 0;                                      // blocks that ways between accesses have led to

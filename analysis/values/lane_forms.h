@@ -68,6 +68,14 @@ class LaneForms {
   uint32_t members() const { return members_; }
   // Whether the polynomial has values that are computed in the block: they are others when it runs again.
   bool IsMadeIn(const Polynomial& p, ir::BlockId block) const;
+  // Whether the condition holds for all such blocks.
+  template <typename Condition>
+  bool AllOfMadeIn(const Polynomial& p, const Condition& holds) const {
+    return std::ranges::all_of(p.terms, [&](const Term& term) {
+      return std::ranges::all_of(term.atoms,
+                                 [&](uint32_t atom) { return std::ranges::all_of(made_in_[atom], holds); });
+    });
+  }
 
   // Whether the warps of blocks of this shape are parts of rows: their threads differ in tid.x alone.
   static bool AreRows(const LaunchShape& shape) { return shape.x % kWarpSize == 0; }
