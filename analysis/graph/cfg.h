@@ -35,10 +35,10 @@ using EdgeFilter = std::function<bool(ir::BlockId from, uint32_t edge)>;
 // it, from a block that satisfies `leaves` if it has one.
 Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep = {},
              const std::function<bool(ir::BlockId)>& leaves = {});
-// The same of what is reached from `entry`, for example of a region.
+// The graph of the blocks that are reached from `entry`, for example of a region.
 Cfg BuildCfgFrom(const ir::Function& f, ir::BlockId entry, const EdgeFilter& keep = {},
                  const std::function<bool(ir::BlockId)>& leaves = {});
-// The same of what is reached from the first of `blocks`, which are all that is reached: node i is blocks[i].
+// The graph of `blocks`, which are all blocks that the first of them reaches: node i is blocks[i].
 Cfg BuildCfgOf(const ir::Function& f, const std::vector<ir::BlockId>& blocks);
 
 }  // namespace ptx2cpu::analysis

@@ -115,7 +115,7 @@ void DecidingBranches::Update(size_t leaf, uint32_t value) {
   for (i /= 2; i > 0; i /= 2) least_[i] = std::min(least_[2 * i], least_[2 * i + 1]);
 }
 
-// Of the ways in [first, last) those whose join is less deep.
+// Reports the ways in [first, last) whose join is less deep than the node.
 void DecidingBranches::Collect(size_t tree_node, size_t from, size_t to, size_t first, size_t last,
                                uint32_t depth, std::vector<uint32_t>& branches) {
   if (to <= first || last <= from || least_[tree_node] >= depth) return;

@@ -13,17 +13,17 @@ struct ControlDependence {
 
 ControlDependence ControlDependences(const Cfg& g, const DominatorTree& post_dominators);
 
-// Nodes that depend on some branches. However many branches are asked about, each node is met once: what is
-// known already is skipped by following the post-dominator tree past it (union-find with path compression).
+// Collects the nodes that depend on some branches. However many branches are added, each node is met once:
+// known nodes are skipped by following the post-dominator tree past them (union-find with path compression).
 class DependentNodes {
  public:
   // Both must outlive it; of the graph only the successors are read.
   DependentNodes(const Cfg& g, const DominatorTree& post_dominators);
 
   bool Contains(uint32_t node) const { return next_[node] != node; }
-  // What depends on the branch directly. Returns those that are new.
+  // Adds the nodes that depend on the branch directly, and returns the new ones.
   std::vector<uint32_t> AddDirect(uint32_t branch);
-  // The same, with what depends on those in turn.
+  // The same, with the nodes that depend on those in turn.
   std::vector<uint32_t> AddAll(uint32_t branch);
   // The node itself, and what depends on it in any number of steps.
   std::vector<uint32_t> AddWithNode(uint32_t node);
@@ -39,8 +39,9 @@ class DependentNodes {
   std::vector<uint32_t> next_;  // the node itself, or one nearer to the root where it is known
 };
 
-// Branches that decide whether a node runs, each reported once: for the first node that depends on it. All
-// questions together take n log n, those from one call of Forget to the next what they report times log n.
+// Finds the branches that decide whether a node runs. Each is reported once, for the first node that depends
+// on it. All queries together take n log n; the queries between two calls of Forget take log n for each
+// branch that they report.
 class DecidingBranches {
  public:
   DecidingBranches(const Cfg& g, const DominatorTree& post_dominators);

@@ -7,7 +7,7 @@ namespace ptx2cpu::analysis {
 
 namespace {
 
-// The walk that Cfg::order is the reverse post order of.
+// The depth-first walk whose reverse post order is Cfg::order.
 struct Walk {
   std::vector<uint32_t> nodes;    // in pre-order
   std::vector<uint32_t> number;   // by node: its place there, kNoNode when not reached
@@ -40,8 +40,7 @@ Walk WalkFrom(const Cfg& g) {
   return walk;
 }
 
-// What Havlak's algorithm finds, by header: headers are nodes, the loop around a header is named by its
-// header.
+// The result of Havlak's algorithm. A loop is named by its header, which is a node.
 class Nesting {
  public:
   explicit Nesting(const Cfg& g)
@@ -67,7 +66,7 @@ class Nesting {
     return last;
   }
 
-  // The nodes that reach `header` among its descendants become one with it.
+  // Merges the descendants of `header` that reach it with the header.
   void Collapse(uint32_t header) {
     std::vector<uint32_t> work;
     const auto reach = [&](uint32_t from) {
@@ -163,8 +162,8 @@ void PlaceBlocks(const Cfg& g, LoopForest& forest) {
   }
 }
 
-// For edges out of loops, the outermost that they leave. Loops around a block are asked in turns from both
-// ends: each edge takes log of the depth.
+// Finds the outermost loop that an edge leaves. The loops around a block are searched from both ends in turn,
+// so that an edge takes time with the logarithm of the depth.
 class Outermost {
  public:
   explicit Outermost(const LoopForest& forest) : forest_(forest), jump_(forest.loops.size()) {
@@ -196,7 +195,8 @@ class Outermost {
   std::vector<uint32_t> jump_;  // by loop: one around it (Myers, "An applicative random-access stack", 1983)
 };
 
-// Sums over what is within each loop: an edge counts from the innermost loop that it leaves to the outermost.
+// Counts the edges that leave each loop, by sums over the loops within it: an edge counts from the innermost
+// loop that it leaves to the outermost.
 void FindExits(const Cfg& g, LoopForest& forest) {
   const Outermost outermost(forest);
   std::vector<std::pair<uint32_t, uint32_t>> edges;

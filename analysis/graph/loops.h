@@ -1,9 +1,9 @@
 // Loops and their nesting; irreducible ones (several entries) are distinguished.
 //
-// A loop of an irreducible part is a strongly connected component, loops within it are those of the component
+// An irreducible loop is a strongly connected component; the loops within it are those of the component
 // without the edges to its header (Steensgaard 1993). The header is the entry that a depth-first walk meets
-// first, so that loops are what a node's descendants hold that reach it (Havlak, "Nesting of reducible and
-// irreducible loops", 1997): all are found in one walk.
+// first, so that a loop is the set of the header's descendants that reach the header (Havlak, "Nesting of
+// reducible and irreducible loops", 1997). One walk finds all loops.
 #pragma once
 
 #include <span>
@@ -20,12 +20,13 @@ struct Loop {
   bool irreducible = false;          // control enters at more than one block
   std::span<const uint32_t> blocks;  // inner loops included; the header is the first
   std::vector<uint32_t> latches;     // sources of edges back to the header, ascending
-  // Edges (inside, outside) never lead to the virtual exit. One that leaves several loops is listed in the
-  // outermost of them: a nest may have as many as it is deep, all of which leave all of it.
+  // Edges (inside, outside); none leads to the virtual exit. An edge that leaves several loops is listed in
+  // the outermost of them only: a nest may have as many exits as it is deep, each of which leaves all of its
+  // loops.
   std::vector<std::pair<uint32_t, uint32_t>> exits;
   uint32_t exit_count = 0;                                       // of all edges that leave it
   std::pair<uint32_t, uint32_t> only_exit = {kNoNode, kNoNode};  // the edge, if it is one
-  uint32_t least_depth_left = kNoNode;  // of the loops that these edges leave, the outermost one's
+  uint32_t least_depth_left = kNoNode;  // depth of the outermost loop that these edges leave
   bool IsLeftWith(const Loop& around) const { return least_depth_left <= around.depth; }
 };
 

@@ -27,7 +27,8 @@ Meetings::Meetings(const Cfg& g, const LoopForest& loops)
   FindWaysBack();
 }
 
-// Cooper, Harvey, Kennedy 2001, figure 5. A walk up the tree ends where an earlier one for the same node was.
+// Cooper, Harvey, Kennedy 2001, figure 5. A walk up the tree ends where an earlier walk for the same node has
+// been.
 void Meetings::FindFrontiers() {
   for (uint32_t node : g_.order) {
     for (uint32_t from : g_.predecessors[node]) {
@@ -40,7 +41,7 @@ void Meetings::FindFrontiers() {
   }
 }
 
-// An edge back counts for what dominates its source, but not for what dominates the head too.
+// A back edge counts for the nodes that dominate its source and do not dominate the head.
 void Meetings::FindWaysBack() {
   std::vector<int64_t> ways(g_.size());
   for (uint32_t node : g_.order) {
@@ -70,9 +71,9 @@ void Meetings::Enqueue(uint32_t node) {
   std::ranges::push_heap(queue_, std::greater{});
 }
 
-// The next node in reverse post order. Those that edges lead back to come after all others: a head of an
-// irreducible loop with the labels of all its back edges, since labels that change on the way look like
-// meetings.
+// Returns the next node in reverse post order. Targets of back edges come after all others: the head of an
+// irreducible loop needs the labels of all its back edges, since a label that changes later would look like a
+// meeting.
 uint32_t Meetings::Take() {
   if (queue_.empty()) {
     queue_.swap(later_);
@@ -101,9 +102,9 @@ void Meetings::Arrive(uint32_t to, uint32_t label) {
   Enqueue(to);
 }
 
-// Nothing that follows is reached but through here: no other path is on its way, and what has been reached
-// comes before in reverse post order. Only edges back lead there: outside irreducible loops to heads of
-// loops, of which those that are no ends have one label.
+// True where every later node is reached through this one: no other path is in progress, and all nodes
+// reached so far come earlier in reverse post order. Only back edges lead to those: outside irreducible
+// loops, to loop heads, and each head that is not an end has one label.
 bool Meetings::HasAllPaths(uint32_t node) {
   if (!queue_.empty() || !later_.empty() || went_back_) return false;
   const uint32_t in = loops_.innermost[node];
@@ -115,13 +116,14 @@ bool Meetings::HasAllPaths(uint32_t node) {
   });
 }
 
-// Strictly dominates a start: then what the node dominates need not be reached from it alone.
+// True where the node strictly dominates a start: then the nodes that it dominates may be reached from
+// elsewhere too.
 bool Meetings::LeadsToStart(uint32_t node) const {
   const auto inner = std::ranges::upper_bound(inner_, dominators_.enter[node]);
   return inner != inner_.end() && *inner < dominators_.leave[node];
 }
 
-// All that a node dominates has its label, so a label continues at the node's dominance frontier.
+// All nodes that a node dominates have its label, so a label continues at the node's dominance frontier.
 void Meetings::GoOn(uint32_t node) {
   const uint32_t label = label_[node];
   if (LeadsToStart(node)) {
@@ -135,14 +137,14 @@ void Meetings::GoOn(uint32_t node) {
   lead_back_.push_back(node);
 }
 
-// What the node dominates leads back to the head of this loop around it.
+// True where a node that this one dominates leads back to the head of `loop`, which is around it.
 bool Meetings::LeadsBackTo(uint32_t loop, uint32_t node) const {
   const auto latch = std::ranges::lower_bound(latches_[loop], dominators_.enter[node]);
   return latch != latches_[loop].end() && *latch <= dominators_.leave[node];
 }
 
-// A nest has as many heads as it is deep. While one label alone leads back, those are looked at that another
-// one has arrived at.
+// A nest has as many heads as it is deep. While only one label leads back, it suffices to examine the heads
+// that another label has reached.
 void Meetings::ArriveBack() {
   for (uint32_t node : std::exchange(lead_back_, {})) {
     for (uint32_t l = loops_.innermost[node]; l != kNoNode; l = loops_.loops[l].parent) {

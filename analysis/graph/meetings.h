@@ -1,8 +1,9 @@
-// Where paths meet that part at a branch: the blocks whose parameters depend on which way was taken (disjoint
-// paths; Karrenberg and Hack 2012).
+// Finds the blocks where paths that diverge at a branch meet again: their parameters depend on the way that
+// was taken (disjoint paths; Karrenberg and Hack 2012).
 //
 // A path ends where it leads back to the branch or to the head of a loop around it: the next trip begins
-// there, with all who have come back. Who has left an inner loop and enters it again meets no one in it.
+// there with all threads that have come back. A thread that leaves an inner loop and enters it again meets no
+// other thread in it.
 #pragma once
 
 #include "analysis/graph/dominators.h"
@@ -14,7 +15,7 @@ class Meetings {
  public:
   Meetings(const Cfg& g, const LoopForest& loops);  // both must outlive it
 
-  // Where paths from different `starts` meet that come from `stop`.
+  // Where paths from different `starts` meet; `stop`: the branch, or the head of the loop, that they leave.
   std::vector<uint32_t> Of(const std::vector<uint32_t>& starts, uint32_t stop);
   bool IsIrreducible(uint32_t loop) const { return irreducible_[loop]; }  // it, or one around it
 
@@ -43,16 +44,16 @@ class Meetings {
   std::vector<bool> leads_back_;                // what it dominates leads back to a head above it
   std::vector<std::vector<uint32_t>> latches_;  // by loop: their places in the dominator tree, ascending
   std::vector<bool> irreducible_;               // by loop
-  // Of one question; what was touched is reset.
+  // State of one query; what it has touched is reset.
   uint32_t stop_ = kNoNode;
   std::vector<uint32_t> label_;  // the start, or the meeting point since, that a node is reached from
   std::vector<bool> met_, queued_;
   std::vector<uint32_t> touched_, found_, ends_;
   std::vector<uint32_t> queue_, later_;  // positions: a heap; after all of it, those that edges lead back to
-  bool went_back_ = false;               // some were later
+  bool went_back_ = false;               // the walk has begun with `later_`
   uint32_t at_ = 0;                      // position of the node taken last
   std::vector<uint32_t> inner_;          // places of the starts in the dominator tree
-  std::vector<uint32_t> lead_back_;      // nodes of one label that lead back to heads, not looked at yet
+  std::vector<uint32_t> lead_back_;      // nodes of one label that lead back to heads, not examined yet
   uint32_t back_label_ = kNoNode;        // that label
 };
 

@@ -13,8 +13,8 @@ struct CutGraph {
   std::vector<uint32_t> sources, sinks;              // a node may be both: it is cut then
 };
 
-// Nodes of the cheapest set that every path from a source to a sink meets; of several such sets the one
-// nearest to the sinks. The same for the same graph.
+// Returns the cheapest set of nodes that every path from a source to a sink meets; of several such sets, the
+// one nearest to the sinks. Equal graphs have equal results.
 std::vector<bool> MinimumCut(const CutGraph& graph);
 
 }  // namespace ptx2cpu::analysis

@@ -1,4 +1,5 @@
-// Which block of a region must have run before another, and which must run after it. Reads IR only.
+// The order of the blocks of a region: which one must have run before another, and which one must run after
+// it. Reads IR only.
 #pragma once
 
 #include <vector>
@@ -9,14 +10,14 @@ namespace ptx2cpu::analysis {
 
 class BlockOrder {
  public:
-  // Of what is reached from `entry`.
+  // The order of the blocks that are reached from `entry`.
   BlockOrder(const ir::Function& f, ir::BlockId entry);
 
   const std::vector<ir::BlockId>& blocks() const { return blocks_; }  // reverse post order
   bool Dominates(ir::BlockId first, ir::BlockId block) const {        // itself too
     return before_.Dominates(first.index, block.index);
   }
-  // The first block that comes before `block` for sure and after which `block` runs for sure: maybe itself.
+  // The first block that always runs before `block` and after which `block` always runs. It may be `block`.
   ir::BlockId EarliestEquivalent(ir::BlockId block) const;
 
  private:

@@ -27,7 +27,7 @@ std::vector<bool> UsedValues(const ir::Function& f) {
   return used;
 }
 
-// In any order, and of several as of one.
+// True where several operations may be done in any order, and combined into one.
 bool AnyOrder(AtomicOp op) {
   using enum AtomicOp;
   return op == kAdd || op == kAnd || op == kOr || op == kXor || op == kMinS || op == kMinU || op == kMaxS ||

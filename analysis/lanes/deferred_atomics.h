@@ -1,9 +1,9 @@
 // Atomics that may reach memory later than their thread executes them.
 //
 // A relaxed atomic on global memory whose result is not read is ordered by nothing except fences, strong
-// accesses and accesses of the same bytes (PTX ISA 8.10). If it is also one of those that do the same, what
-// it adds may be collected by the host thread that runs the block. Before an instruction that could observe
-// the difference, what has been collected must reach memory.
+// accesses and accesses of the same bytes (PTX ISA 8.10). If its operation is associative and commutative,
+// the host thread that runs the block may collect its operands. Collected operands must reach memory before
+// an instruction that could observe the difference.
 #pragma once
 
 #include <vector>

@@ -44,7 +44,7 @@ bool Flushes(const ir::Inst& inst) {
   return (inst.attrs.flags & ir::kFtz) != 0 && (inst.type == Type::kF32 || inst.from == Type::kF32);
 }
 
-// What bits, .ftz and rounding make of exponents, and of units.
+// The effect of bit operations, .ftz and rounding on exponents and units.
 struct Exponents {
   static LeastExponent OfBits(uint64_t bits) {
     const auto exponent = static_cast<int>(bits >> 23 & 0xff);

@@ -17,7 +17,8 @@ inline constexpr LeastExponent kAnyExponent = -149;  // of the least subnormal n
 inline constexpr LeastExponent kLeastNormal = -126;  // from here on no value is subnormal
 inline constexpr LeastExponent kNoExponent = 128;    // zero, infinite or NaN
 
-// Of a product before it is flushed; factors are what .ftz makes of them, if it does.
+// The least exponent of a product before the product is flushed; the factors have been flushed where .ftz
+// requires it.
 LeastExponent LeastOfProduct(LeastExponent x, LeastExponent y);
 
 // By value; kAnyExponent for values of other widths. Empty where no operation on f32 has .ftz.

@@ -20,7 +20,7 @@ using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
 
-// Instructions between the two of a pair, and to the word that both become.
+// The greatest number of instructions between the two of a pair, and from them to the word that both become.
 constexpr size_t kMaxApart = 12;
 constexpr int kMaxConstantDepth = 2;
 

@@ -37,8 +37,8 @@ struct HalfOfWord {
 };
 HalfOfWord WordOf(const ir::Function& f, ir::ValueId half);
 
-// The word whose halves these are, if the block has it: made there, or kept for other blocks. Of a word of a
-// loop that lanes have left, or of code that was skipped, only the halves may be kept.
+// The word whose halves these are, if the block has it: the block makes it, or it is kept for other blocks.
+// Where the word is of a loop that lanes have left, or of code that was skipped, only the halves may be kept.
 ir::ValueId WholeWord(const ir::Function& f, ir::BlockId block, const std::vector<bool>& elsewhere,
                       ir::ValueId low, ir::ValueId high);
 

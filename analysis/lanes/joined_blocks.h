@@ -9,8 +9,8 @@ namespace ptx2cpu::analysis {
 // ctaid.x * ntid.x + tid.x, and neither wait for each other nor share memory of a block.
 bool JoinsBlocks(const ir::Function& f);
 
-// Of such a kernel: whether threads that are neighbours along x access memory side by side, or the same, so
-// that the longer the row, the longer the run of memory; and nothing of a thread is kept elsewhere.
+// For such a kernel: whether threads that are neighbours along x access neighbouring memory, or the same
+// memory, so that longer rows give longer runs of memory; and whether no value of a thread is kept elsewhere.
 bool WalksAlongRows(const ir::Function& f);
 
 }  // namespace ptx2cpu::analysis

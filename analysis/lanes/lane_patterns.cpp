@@ -94,7 +94,7 @@ class PatternFinder {
     return pattern;
   }
 
-  // What a loop begins with decides.
+  // The first value of a loop's parameter decides.
   MaybePattern OfParameter(const ir::Value& value, int depth) {
     for (ir::BlockId block : r_.blocks) {
       for (const ir::Edge& edge : f_.terminator(block).edges) {
@@ -157,9 +157,9 @@ class PatternFinder {
     return std::nullopt;
   }
 
-  // x & number | y, where y has zeros in the bits of the number: their sum. That y has them is certain of
-  // what is the same in all lanes. Of lanes at a distance it is supposed, and tested at run time: a sum may
-  // carry into the bits.
+  // x & number | y, where y has zeros in the bits of the number, is their sum. The zeros are certain for a
+  // value that is the same in all lanes. For lanes at a distance they are assumed and tested at run time: a
+  // sum may carry into the bits.
   MaybePattern OfApart(const ir::Inst& inst, int depth) {
     for (size_t n = 0; n < 2; ++n) {
       const ValueId bits = inst.operands[n], other = inst.operands[1 - n];
@@ -320,8 +320,8 @@ MaybeGroups NeighbourGroups(const Distances& pattern, int64_t element_bytes, int
   return std::nullopt;
 }
 
-// Lanes whose elements are on one line, wherever the lanes are: those of a row of a matrix that other lanes
-// read too.
+// Groups the lanes whose elements are on one line, wherever the lanes are: several lanes may read the same
+// row of a matrix.
 MaybeGroups GroupsByPlace(const Distances& pattern, int64_t element_bytes, int64_t access) {
   const size_t most = pattern.size() / 4;  // a gather of all takes longer
   std::vector<size_t> order(pattern.size());

@@ -1,12 +1,12 @@
-// Addresses that are no sequence over the lanes and yet differ from the first lane's by numbers that are
-// known: threads that take a record together, a few of them each, as in
+// Addresses that are not a sequence over the lanes, but differ from the first lane's address by known
+// numbers: a few threads read each record together, as in
 //
 //   p = records + 34 * (lane / 4) + 8 * (lane % 4)
 //   p = tile + 4 * (tid ^ 2)
 //
-// Where the first lane's number is a multiple of the number of lanes, a pattern in its low bits is certain:
-// it follows from that of the number. Elsewhere that, and that nothing wraps around, is supposed: the code
-// that uses a pattern tests it on the values that it is made of. Reads IR only.
+// Where the first lane's number is a multiple of the number of lanes, a pattern in its low bits is certain.
+// Elsewhere the pattern, and that no sum wraps around, is an assumption, which the code that uses the pattern
+// tests on the values that it is computed from. Reads IR only.
 #pragma once
 
 #include <functional>

@@ -19,8 +19,8 @@ using ir::ValueId;
 
 namespace {
 
-// Edges out of the loops of a region, beyond which it has no vectors: each level has a mask for each of its
-// own, and in a nest whose edges leave many loops these are the square of its depth.
+// A region with more edges out of its loops has no vectors: each level has a mask for each of its edges, and
+// in a nest whose edges leave many loops the number of masks is the square of the depth.
 size_t MaxExits(size_t blocks) { return 8 * blocks + 512; }
 
 class Builder {

@@ -1,5 +1,5 @@
-// The code that the lanes of a warp run between two boundaries, as all of them run it at once: the nesting of
-// its loops, which lanes are in which block, and which values differ between lanes. Reads IR only.
+// The code that the lanes of a warp run between two boundaries, seen as all lanes run it at once: the nesting
+// of its loops, which lanes reach which block, and which values differ between lanes. Reads IR only.
 //
 // Blocks are put into an order in which a loop's blocks are together after its head and every edge except
 // those back to a head leads forward (Bourdoncle's weak topological order), so that lanes that have diverged
@@ -37,7 +37,7 @@ struct LaneRegion {
   struct Level {
     std::vector<Item> items;
     uint32_t parent = kNone;
-    // Of a loop:
+    // For a loop:
     std::vector<EdgeRef> latches, exits;
     std::vector<ir::ValueId> live_out;  // made inside, read outside
     bool leaves_together = true;        // all lanes leave in the same trip
@@ -77,7 +77,7 @@ struct LaneRegionOptions {
   static constexpr unsigned kMaxVector = 64;
   unsigned width = 32;
   std::function<bool(ir::ValueId)> varies_outside;  // of values made above lane level
-  // Of a row: the first one's tid.x is any number.
+  // For a row: tid.x of the first thread may be any number.
   bool begins_anywhere = false;
   std::vector<ir::ValueId> in_one_row = {};  // of divisions whose quotient all lanes share (row_quotients.h)
 };

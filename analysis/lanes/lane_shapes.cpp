@@ -1,4 +1,4 @@
-// Everything begins as not known or uniform and only becomes less so, until nothing changes.
+// Every shape begins as unknown or uniform and only becomes less so, until nothing changes.
 #include "analysis/lanes/lane_shapes.h"
 
 #include <algorithm>
@@ -276,8 +276,8 @@ class Shapes {
   const std::vector<bool> in_address_;
   const ThreadTransfer transfer_;
   LaneRegion& r_;
-  // By level and item: an earlier item of which all lanes come here, or none; or the item itself, where lanes
-  // have parted or met.
+  // By level and item: an earlier item whose lanes all come here, or none of them; the item itself where
+  // lanes have diverged or met.
   std::vector<std::vector<uint32_t>> groups_;
   std::vector<uint32_t> apart_;  // by level: itself or the nearest around it that lanes leave apart
   std::vector<ThreadShape> operands_;

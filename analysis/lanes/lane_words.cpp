@@ -76,7 +76,7 @@ std::optional<WordPerLane> LaneWords::Compute(const ir::Inst& inst) {
   return words;
 }
 
-// All that is stored there must be the same, so that it does not matter what was stored last.
+// All values stored there must be equal, so that it does not matter which was stored last.
 std::optional<WordPerLane> LaneWords::OfSlot(uint32_t slot) {
   std::optional<WordPerLane> words;
   for (ir::ValueId value : stored_[slot]) {

@@ -12,8 +12,8 @@ namespace {
 using ir::Opcode;
 using ir::ValueId;
 
-// A sum of values times numbers, and a number. Widening is followed as if nothing wrapped around: what is
-// asked is only what pays.
+// A sum of values times numbers, and a number. Widening is followed as if nothing wrapped around: the result
+// decides only whether the order pays, not whether it is right.
 struct Place {
   std::map<uint32_t, int64_t> terms;  // factor, by value
   int64_t constant = 0;

@@ -1,9 +1,9 @@
-// Arrays of which a thread reads several elements, each a row of the block after the one before:
+// Arrays of which a thread reads several elements that are one row of the block apart:
 //
 //   sum = x[i] + x[i + blockDim.x] + x[i + 2 * blockDim.x];
 //
-// Thread by thread, or a few threads at a time, that is as many streams of memory as there are elements; all
-// threads' first elements, then all second ones, are one stream.
+// Thread by thread, or a few threads at a time, these accesses are as many streams of memory as there are
+// elements; the first elements of all threads, then all second ones, are one stream.
 #pragma once
 
 #include "analysis/values/thread_shape.h"

@@ -13,7 +13,7 @@ using ir::Opcode;
 
 namespace {
 
-// Whether what other launches write may decide how long a loop runs: such a loop may wait for one of them.
+// Whether the stores of other launches may decide how long a loop runs: such a loop may wait for one of them.
 class Exits {
  public:
   Exits(const ir::Function& f, const Cfg& cfg, const LoopForest& forest, uint32_t loop)

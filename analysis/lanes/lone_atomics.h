@@ -1,4 +1,5 @@
-// Atomics that need no lock where no other host thread runs code of kernels (runtime/abi/lone_launches.h).
+// Finds the atomics that need no lock while no other host thread runs code of kernels
+// (runtime/abi/lone_launches.h).
 #pragma once
 
 #include "ir/function.h"

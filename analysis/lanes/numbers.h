@@ -1,6 +1,6 @@
 // Values that are never NaN.
 //
-// A maximum with one of these needs no look at NaN: `x > m ? x : m` is the result whatever x is. Running
+// A maximum with one of these needs no test for NaN: `x > m ? x : m` is the result whatever x is. Running
 // maxima begin with a constant, so they are found through loops, slots and shuffles of their bits.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Whether local memory of a collapsed kernel is needed in one region only, which each thread runs once.
+// Decides whether the local memory of a collapsed kernel is needed in one region only, which each thread runs
+// once.
 #pragma once
 
 #include "ir/function.h"

@@ -1,5 +1,6 @@
-// What is known of the blocks or values of a region, by their number in the function. A function may have as
-// many regions as it has collectives: what a region's table takes follows from the region's own code.
+// A table of the blocks or values of a region, by their number in the function. A function may have as many
+// regions as it has collectives, so the table of a region takes memory in proportion to the region's own
+// code.
 #pragma once
 
 #include <array>

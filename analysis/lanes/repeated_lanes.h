@@ -5,8 +5,8 @@
 
 namespace ptx2cpu::analysis {
 
-// Of the loop over lanes whose body begins at `entry`, in a collapsed kernel: whether the blocks around it
-// are in a loop other than one over threads.
+// For the loop over lanes whose body begins at `entry`, in a collapsed kernel: whether the blocks around it
+// are in a loop other than a loop over threads.
 bool AreRepeated(const ir::Function& f, ir::BlockId entry);
 
 }  // namespace ptx2cpu::analysis

@@ -214,7 +214,7 @@ Residue Residues::OfSources(ValueId value, const std::vector<ValueId>& sources, 
 
 namespace {
 
-// Of a sum or difference modulo 2^bits, where one side is a known number.
+// The residue of a sum or difference modulo 2^bits, where one side is a known number.
 Residue OfSum(const ir::Inst& inst, Residue a, Residue b, uint64_t mask, const Residue& itself) {
   if ((inst.attrs.flags & ir::kSat) != 0) return itself;
   if (a.root == Root::kUnvisited || b.root == Root::kUnvisited) return {};

@@ -1,4 +1,4 @@
-// Low bits of addresses: what an address leaves when it is divided by the size of an access. Reads IR only.
+// Low bits of addresses: the remainder of an address divided by the size of an access. Reads IR only.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@ bool IsRest(Opcode op) { return op == Opcode::kRemS || op == Opcode::kRemU; }
 
 namespace {
 
-// What a block's parameter always is: that of its only edge.
+// The value that a block's parameter always has: the argument of the block's only edge.
 ValueId SourceOf(const ir::Function& f, const LaneRegion& region, ValueId value) {
   for (;;) {
     const ir::Value& at = f.at_value(value);

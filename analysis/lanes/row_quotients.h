@@ -1,9 +1,11 @@
-// Places in rows of data: what threads that are numbered through divide by the length of a row, as in
+// Quotients and remainders that find a thread's place in rows of data, where consecutive threads have
+// consecutive numbers, as in
 //
 //   i = blockIdx.x * blockDim.x + threadIdx.x;  column = i % width;  row = i / width;  plane = i / (width *
 //   height)
 //
-// Threads of one row of the data have one quotient, and rests one more from thread to thread. Reads IR only.
+// Threads of one row of the data have one quotient, and remainders that increase by one from thread to
+// thread. Reads IR only.
 #pragma once
 
 #include <optional>
@@ -23,7 +25,7 @@ struct RowQuotients {
 // Shorter rows of data are not worth a step of their own.
 inline constexpr uint64_t kLeastRow = 8;
 
-// Of a region of a row's threads. Nothing: places of several kinds are divided, or none is.
+// For a region that a row's threads run. Nothing: it divides places of several kinds, or none.
 std::optional<RowQuotients> FindRowQuotients(const ir::Function& f, const LaneRegion& region,
                                              const std::function<bool(ir::ValueId)>& varies_outside);
 

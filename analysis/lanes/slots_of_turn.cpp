@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxSlots = 256;  // they are on the stack
 using Slots = std::bitset<kMaxSlots>;
 
-// One of those that are looked at.
+// Whether it accesses a slot that this analysis examines.
 bool AccessesSlot(const ir::Inst& inst) {
   return (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) && inst.attrs.index < kMaxSlots;
 }

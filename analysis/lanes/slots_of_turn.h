@@ -1,5 +1,5 @@
-// Slots whose values do not outlive a warp's turn in a loop over warps: what a warp reads there it has stored
-// in the same turn. They need no room for each warp of the block. Reads IR only.
+// Slots whose values do not outlive a warp's turn in a loop over warps: a warp reads only values that it has
+// stored in the same turn. One copy of such a slot serves all warps of the block. Reads IR only.
 #pragma once
 
 #include <vector>

@@ -2,9 +2,9 @@
 //
 //   x = ctaid.x * ntid.x + tid.x;  y = ctaid.y * ntid.y + tid.y;  a[x * n + y] = ...
 //
-// Vectors hold threads along x, and blocks follow each other along x, so each access would be a gather of
-// lines of which little is used. Threads and blocks of such a kernel are independent names of pairs (x, y):
-// where nothing else of them is read, the launch and the kernel may exchange the two.
+// Vectors hold threads along x, and blocks follow each other along x, so each access would be a gather that
+// uses little of each line. The ids of threads and blocks of such a kernel are only names of pairs (x, y):
+// where it reads nothing else of them, the launch and the kernel may exchange x and y.
 #include "analysis/lanes/swapped_axes.h"
 
 #include <algorithm>
@@ -65,8 +65,8 @@ bool IsFar(const ThreadShape& address) {
   return !address.affine() || address.stride < -kMaxBytesApart || address.stride > kMaxBytesApart;
 }
 
-// Of all threads' code, run in rows along x: how many accesses are far apart from thread to thread, those in
-// loops more often. Nothing: it has no such rows.
+// How many accesses of the code that all threads run, in rows along x, are far apart from thread to thread;
+// accesses in loops count more. Nothing: it has no such rows.
 std::optional<uint64_t> FarAccesses(const ir::Function& f) {
   const LaneRegionOptions options{.threads = LaneRegionOptions::Threads::kRow,
                                   .varies_outside = [](ir::ValueId) { return false; }};

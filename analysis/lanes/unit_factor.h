@@ -6,7 +6,7 @@
 
 namespace ptx2cpu::analysis {
 
-// Of a float. False: not known.
+// Whether a float is such a factor. False: unknown.
 bool IsUnitFactor(const ir::Function& f, ir::ValueId factor);
 
 }  // namespace ptx2cpu::analysis

@@ -7,7 +7,7 @@ namespace ptx2cpu::analysis {
 
 namespace {
 
-// Of a result: whether it is of memory, where its operands are not.
+// Whether a result comes from memory although its operands do not.
 bool IsRead(const ir::Inst& inst) {
   if (inst.op == ir::Opcode::kLoad) return inst.attrs.space != ir::Space::kParam;
   return inst.op == ir::Opcode::kAtomic || inst.op == ir::Opcode::kAtomicCas;

@@ -1,4 +1,5 @@
-// Values that lanes have loaded, each its own, or computed from such: rows of a sparse matrix begin anywhere.
+// Values that each lane has loaded for itself, or computed from such values, as the bounds of the rows of a
+// sparse matrix.
 #pragma once
 
 #include "analysis/lanes/lane_region.h"

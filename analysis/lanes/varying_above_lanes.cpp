@@ -8,9 +8,9 @@ using ir::Level;
 
 namespace {
 
-// Branches above lane level are the same for all threads that the code is for, so values alone make values
-// differ. An instruction is emitted once, with operands as they are: what is a sequence is a vector, also
-// where it comes out uniform.
+// Branches above lane level go the same way for all threads that the code is for, so only values make values
+// differ. An instruction is emitted once, in the form of its operands: a sequence is a vector, also where the
+// result is uniform.
 class VaryingValueFinder {
  public:
   explicit VaryingValueFinder(const ir::Function& f) : f_(f), shapes_(f.values.size()) {}

@@ -1,5 +1,5 @@
-// Which values of warp- and block-level code differ between the lanes, or threads, that the code is for:
-// those are vectors when it is emitted, the others scalars. Reads IR only.
+// Finds the values of warp- and block-level code that differ between the lanes, or threads, that the code is
+// for: they are emitted as vectors, the others as scalars. Reads IR only.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace ptx2cpu::analysis {
 
-// By value. In the Collapsed phase; values of lane-level code are not looked at.
+// By value; for the Collapsed phase. Values of lane-level code are not examined.
 std::vector<bool> FindVaryingAboveLanes(const ir::Function& f);
 
 }  // namespace ptx2cpu::analysis

@@ -62,7 +62,7 @@ class BlockWaitFinder {
   }
   bool Uniform(BlockId block) const { return uniformity_.BranchUniformAt(block, ir::Level::kBlock); }
   bool Uniform(ValueId value) const { return uniformity_.UniformAt(value, ir::Level::kBlock); }
-  // All threads of the block run it, equally often.
+  // True where all threads of the block run it, equally often.
   bool RunByAll(uint32_t node) const { return node != cfg_.exit && !apart_.Contains(node); }
   bool Inside(uint32_t node) const { return std::ranges::find(inside_, BlockId{node}) != inside_.end(); }
 

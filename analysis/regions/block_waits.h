@@ -1,4 +1,5 @@
-// Waits of all threads of a block for one thing: cuda::barrier and the like, where no block barrier follows.
+// Finds loops in which all threads of a block wait for the same event (cuda::barrier and the like) and which
+// no block barrier follows.
 #pragma once
 
 #include <optional>

@@ -1,12 +1,12 @@
-// Which values get a slot where regions become loops: the cheapest set from which every value that another
-// region needs can be rebuilt there (Polygeist, section III-B1).
+// Chooses the values that get a slot when regions become loops: the cheapest set from which every value that
+// another region needs can be rebuilt there (Polygeist, section III-B1).
 //
-// Every value is a node that may be cut: to keep it in a slot, at the price of the slot's bytes for a warp.
-// Flow enters at values that cannot be rebuilt (loads, parameters of blocks, results of collectives,
-// divisions) and leaves at values that are needed in another place than their own; a minimum cut between them
-// is the set of slots. Of several minimum cuts the one nearest to the needed values is taken, since it
-// rebuilds least; and a value that would still take more than a few operations to rebuild counts as one that
-// cannot be.
+// Every value is a node of a graph. To cut a node is to keep the value in a slot, and its price is the slot's
+// bytes for a warp. Flow enters at values that cannot be rebuilt (loads, parameters of blocks, results of
+// collectives, divisions) and leaves at values that are needed in another place than their own; a minimum cut
+// between them is the set of slots. Of several minimum cuts, the one nearest to the needed values rebuilds
+// least and is taken. A value that would still take more than a few operations to rebuild counts as one that
+// cannot be rebuilt.
 #pragma once
 
 #include "analysis/regions/regions.h"

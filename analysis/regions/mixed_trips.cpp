@@ -29,8 +29,8 @@ class Trips {
     FindSuspects(g.order, static_cast<uint32_t>(forest.loops.size()));
   }
 
-  // Whether ways from `start` to a boundary cross different numbers of back edges around it, past a branch
-  // that differs.
+  // Whether paths from `start` to a boundary take different numbers of back edges of the loops around it,
+  // after a divergent branch.
   bool Mix(BlockId start, const std::function<bool(BlockId)>& differs) {
     if (is_boundary_(start)) return false;
     const bool leads = leads_[start.index];

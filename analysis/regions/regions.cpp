@@ -38,8 +38,9 @@ class RegionFinder {
     map_.regions.back().head = head;
   }
 
-  // Nodes: the blocks, one per region entry, a root before them; edges into boundaries are left out. Then a
-  // block is of a region when the region's entry dominates it, and shared if only the root does.
+  // The nodes are the blocks, one more for each region entry, and a root before those; edges into boundaries
+  // are left out. Then a block belongs to a region when the region's entry dominates it, and is shared if
+  // only the root does.
   Cfg Graph() const {
     uint32_t blocks = static_cast<uint32_t>(f_.blocks.size());
     uint32_t regions = static_cast<uint32_t>(map_.regions.size());

@@ -1,5 +1,5 @@
-// Which slots are needed after a point of a collapsed function, for a single thread: what one thread stores,
-// no other thread loads. Reads IR only.
+// The slots that are live at a point of a collapsed function, for a single thread: no thread loads what
+// another one has stored. Reads IR only.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ class SlotLiveness {
   // A store and the other slots that are needed after it.
   using AtStore = std::function<void(const ir::Inst& store, const Slots& others)>;
 
-  // Of the slots that `is_candidate` marks. Gives up where more than `max_live` of them are needed at once.
+  // Examines the slots that `is_candidate` marks. Gives up where more than `max_live` of them are live at
+  // once.
   SlotLiveness(const ir::Function& f, std::vector<bool> is_candidate, size_t max_live);
 
   bool gave_up() const { return gave_up_; }

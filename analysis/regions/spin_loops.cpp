@@ -201,7 +201,7 @@ class Candidate {
     for (ir::ValueId operand : inst.operands) Push(operand);
   }
 
-  // Where several ways through the loop meet, what they were chosen by decides too.
+  // Where several paths through the loop meet, the condition that chose between them decides too.
   void TraceParam(const ir::Value& param) {
     ir::ValueId first;
     bool differ = false;
@@ -220,8 +220,8 @@ class Candidate {
     for (BlockId block : blocks_) Branch(block);
   }
 
-  // A plain read sees what the loop stores where threads meet, and what its own thread stores there: what was
-  // stored, where, and what decided whether it was, decides too.
+  // A plain read sees what the loop stores where threads meet, and what its own thread stores: so the value,
+  // the address and the condition of such a store decide too.
   void DecideThroughMemory() {
     if (reads_.empty()) return;
     FindStores();

@@ -16,7 +16,8 @@ std::vector<BlockId> EndsOfTurn(const ir::Function& f, BlockId loop) {
   for (size_t n = 0; n < found.size(); ++n) {
     const ir::Inst& end = f.terminator(found[n]);
     if (end.op == ends_turn) ends.push_back(found[n]);
-    // Of a loop inside this one, only what follows it is reached: its own ends are not this loop's.
+    // From a loop inside this one only the code that follows it is reached: the ends of its body are not ends
+    // of this loop's body.
     for (size_t e = BeginsTurns(end.op) ? 1 : 0; e < end.edges.size(); ++e) {
       const BlockId to = end.edges[e].to;
       if (!seen[to.index]) found.push_back(to);

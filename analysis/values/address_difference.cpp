@@ -1,4 +1,4 @@
-// Subtracting the addresses of two threads, and asking whether the bytes there can overlap.
+// Subtracts the addresses of two threads and decides whether the bytes there can overlap.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>

@@ -22,7 +22,7 @@ uint32_t ExtentOf(const LaunchShape& shape, int axis) {
   return axis == 0 ? shape.x : axis == 1 ? shape.y : shape.z;
 }
 
-// Registers that keep their value while a thread runs. %smid, %warpid and the like may change.
+// Special registers that keep their value while a thread runs. %smid, %warpid and the like may change.
 bool IsSteady(ir::Special special) {
   using enum ir::Special;
   return (special >= kNtidX && special <= kNctaidZ) || special == kLaneId ||

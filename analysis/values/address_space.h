@@ -1,4 +1,4 @@
-// Which memory a generic address points into, followed from where it was made.
+// The address space that a generic address points into, found from the instructions that compute the address.
 #pragma once
 
 #include "ir/function.h"

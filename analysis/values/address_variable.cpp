@@ -11,7 +11,7 @@ namespace {
 using ir::Opcode;
 using ir::ValueId;
 
-// In rising order: not visited; computed from no address of a variable; from one; from anything.
+// In ascending order: not visited; computed from no address of a variable; from one; from anything.
 struct Origin {
   enum class Kind : uint8_t { kUnvisited, kNone, kOne, kAny } kind = Kind::kUnvisited;
   VariableRef variable = {};

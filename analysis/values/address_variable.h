@@ -1,4 +1,5 @@
-// Which variable an address was computed from: PTX has no meaning for one that leaves its variable.
+// The variable that an address was computed from. PTX defines no meaning for an address that leaves its
+// variable.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// All values count as alike at first and only cease to be, until nothing changes.
+// All values count as alike at first; values are removed until nothing changes.
 #include "analysis/values/alike_warps.h"
 
 #include <algorithm>

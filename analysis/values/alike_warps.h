@@ -1,4 +1,5 @@
-// Values that every warp of a block computes alike: lane by lane the same as in the other warps.
+// Values that are the same in every warp of a block: lane by lane, each warp computes what the other warps
+// compute.
 #pragma once
 
 #include <vector>

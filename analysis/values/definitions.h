@@ -1,4 +1,4 @@
-// What a value is defined by, where that is one instruction.
+// The instruction that defines a value, where there is one.
 #pragma once
 
 #include <optional>

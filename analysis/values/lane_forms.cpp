@@ -39,7 +39,7 @@ LaneForm Added(const LaneForm& a, const LaneForm& b, int64_t factor, Type type) 
   return sum;
 }
 
-// What an operation makes of two numbers; nothing where it is not followed.
+// The result of an operation on two numbers; nothing where the operation is not followed.
 std::optional<int64_t> OfNumbers(Opcode op, Type type, int64_t a, int64_t b) {
   const uint64_t x = Low(a, type), y = Low(b, type);
   const int64_t s = Signed(a, type), t = Signed(b, type);

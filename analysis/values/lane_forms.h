@@ -38,19 +38,19 @@ struct LaneLimits {
 using AllLimits = std::vector<LaneLimits>;  // each of another polynomial
 AllLimits Together(const AllLimits& a, const AllLimits& b);
 struct LaneForm;
-// Of a + A, b + B where a comparison holds.
+// The limits of the lanes of a + A and b + B in which a comparison holds.
 AllLimits LimitsWhere(const LaneForm& a, const LaneForm& b, ir::Compare compare, ir::Type type);
 // Lanes that may be in the state.
 uint32_t LanesWithin(const AllLimits& limits);
 bool AreApart(const AllLimits& limits, uint32_t lane, uint32_t other);
 
-// Of a predicate: the lanes in which it may be true, and those in which it may be false.
+// The lanes in which a predicate may be true, and those in which it may be false.
 struct LanePredicate {
   uint32_t yes = ~0u, no = ~0u;
   bool same = false;  // it is the same in all lanes, whichever it is
   AllLimits when_true{}, when_false{};
 
-  // Of both, or of one.
+  // The predicate that holds where both do, or where one does.
   friend LanePredicate And(const LanePredicate& a, const LanePredicate& b);
   LanePredicate Not() const { return {no, yes, same, when_false, when_true}; }
   bool IsKnown() const { return (yes & no) == 0; }
@@ -58,7 +58,7 @@ struct LanePredicate {
 
 class LaneForms {
  public:
-  // Of the values that `wanted` are computed from, in the warp of this number.
+  // Finds the forms of the values that `wanted` are computed from, in the warp with this number.
   LaneForms(const ir::Function& f, const UniformityResult& uniformity, LaunchShape shape, uint32_t warp,
             const std::vector<ir::ValueId>& wanted);
 

@@ -1,5 +1,5 @@
-// Counters of loops, lane by lane: what a counter begins with, and a multiple of the number of the turn,
-// which all counters of the loop have in common.
+// Loop counters, lane by lane: the first value of a counter, and a multiple of the number of the turn, which
+// all counters of the loop have in common.
 #include <algorithm>
 
 #include "analysis/values/definitions.h"

@@ -1,4 +1,4 @@
-// Predicates lane by lane, and what they demand of that which all lanes have in common.
+// Predicates lane by lane, and their conditions on the part of a value that all lanes have in common.
 #include <algorithm>
 #include <limits>
 

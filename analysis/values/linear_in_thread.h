@@ -1,8 +1,8 @@
-// Which values are linear in the thread's coordinates: made of uniform values, tid and laneid by operations
-// that keep a form of base + strides, in one piece or in some: what a comparison of such values chooses. A
-// vector of threads has such a value as a scalar and a constant vector, so that computing it again costs next
-// to nothing, while a copy that is kept for each thread has lost the form: an access whose address was kept
-// is a gather.
+// Finds the values that are linear in the thread's coordinates, in one piece or in several: they are computed
+// from uniform values, tid and laneid by operations that keep the form base + strides, and a comparison of
+// such values may choose between them. A vector of threads holds such a value as a scalar and a constant
+// vector, so that computing it again costs next to nothing, while a copy that is kept for each thread has
+// lost the form: an access whose address was kept is a gather.
 #pragma once
 
 #include <vector>

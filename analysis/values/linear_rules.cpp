@@ -140,9 +140,9 @@ ThreadShape PlusLowBits(ThreadShape x, const ThreadShape& low, int align) {
   return x;
 }
 
-// Bits that are zero in all lanes of the other are added: (2 * tid) | 1, (2 * tid) | (y & 1). Of use for
-// addresses; known to passes, it parts the code of warps between which matrices are multiplied: what is no
-// number is for the shapes of emission alone, whose groups have guesses.
+// Bits that are zero in all lanes of the other operand are added: (2 * tid) | 1, (2 * tid) | (y & 1).
+// Addresses need this rule. If passes knew it, the code of warps between matrix products would be divided, so
+// an operand that is not a number is only followed for emission, whose groups have guesses.
 ThreadShape Or(const LinearSite& s) {
   if (!s.group.at_once) return kVaryingShape;
   for (size_t n = 0; n < 2; ++n) {
@@ -233,8 +233,8 @@ ThreadShape Clamp(const LinearSite& s) {
   return kVaryingShape;
 }
 
-// Of two sequences of one stride, or of two distances that addresses may contain (`x > 0 ? -1 : 0`), where
-// all lanes choose the same one, which is tested.
+// Chooses between two sequences with one stride, or between two distances that addresses may contain (`x > 0
+// ? -1 : 0`), where all lanes choose the same one; that is tested.
 ThreadShape SelectApart(const LinearSite& s) {
   ThreadShape a = Folded(s.operands[1], s.group), b = Folded(s.operands[2], s.group);
   const bool are_sequences = a.affine() && b.affine();

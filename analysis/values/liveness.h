@@ -13,7 +13,7 @@ class ValueSet {
  public:
   bool Contains(ir::ValueId v) const { return std::ranges::binary_search(values_, v); }
   const std::vector<ir::ValueId>& Values() const { return values_; }  // ascending
-  // Of values in ascending order; false where it is the last one already.
+  // Values come in ascending order; false where it is the last one already.
   bool Append(ir::ValueId v) {
     if (!values_.empty() && values_.back() == v) return false;
     values_.push_back(v);

@@ -78,7 +78,8 @@ ThreadShape Seen(ThreadShape shape, const ThreadGroup& group) {
   if (run_time) shape.stride = 0;
   if (run_time || shape.stride != 0) shape.kind = run_time ? Uniformity::kStrided : Uniformity::kAffine;
   if (shape.guess && !group.guesses) return kVaryingShape;
-  // What a guess makes uniform is not known to be: it is a sequence without steps, as others are tested.
+  // A value that is uniform by a guess is not known to be: it is a sequence with stride 0, which is tested
+  // like others.
   if (shape.guess && shape.uniform()) shape.kind = Uniformity::kAffine;
   return shape;
 }

@@ -44,7 +44,7 @@ struct ThreadShape {
 
   bool uniform() const { return kind <= Kind::kWarp; }
   bool affine() const { return kind == Kind::kAffine; }
-  bool varying() const { return kind > Kind::kAffine; }  // to be kept as one value a lane
+  bool varying() const { return kind > Kind::kAffine; }  // needs one value for each lane
   bool has_axes() const { return axes != std::array<int32_t, kAxes>{}; }
   friend bool operator==(const ThreadShape&, const ThreadShape&) = default;
 };
@@ -92,9 +92,10 @@ struct ThreadGroup {
 ThreadShape Seen(ThreadShape shape, const ThreadGroup& group);
 // The strides of coordinates that do not change along the group's lanes go to the base.
 ThreadShape Folded(ThreadShape shape, const ThreadGroup& group);
-// Of two values, one of which is chosen in the same way for all threads that share the base.
+// The shape of one of two values, chosen in the same way for all threads that share the base.
 ThreadShape Join(const ThreadShape& a, const ThreadShape& b, const ThreadGroup& group);
-// A value of one of several groups of lanes that meet; `apart`: how the branch differs that has parted them.
+// The shape of a value where several groups of lanes meet; `apart`: how the branch at which they diverged
+// differs.
 ThreadShape Blend(ThreadShape shape, Uniformity apart, const ThreadGroup& group);
 
 }  // namespace ptx2cpu::analysis

@@ -17,7 +17,7 @@ Uniformity Worst(std::span<const ThreadShape> operands) {
   return worst;
 }
 
-// Of code at a level: threads that are there for one instruction get one value.
+// The shape of a value that code of a level computes once: all threads that the code is for get one value.
 ThreadShape OfLevel(ir::Level level) {
   return Uniform(level == ir::Level::kBlock ? Uniformity::kBlock : Uniformity::kWarp);
 }
@@ -84,7 +84,7 @@ ThreadShape ThreadTransfer::Vote(const ir::Inst& inst, std::span<const ThreadSha
   return converged || operands.back().uniform() ? Uniform(Uniformity::kWarp) : kVaryingShape;
 }
 
-// Where the block's shape is promised: a warp of 256 threads begins at a multiple of 32 in the grid too.
+// Where the block's shape is promised, a warp begins at a multiple of 32 in the grid as well.
 uint8_t ThreadTransfer::AlignOfExtent(ir::Special special) const {
   const LaunchShape shape = f_.is_kernel ? PromisedShape(f_) : LaunchShape{};
   const uint32_t extent = special == ir::Special::kNtidX   ? shape.x
@@ -150,7 +150,8 @@ ThreadShape ThreadTransfer::Pure(const ir::Inst& inst, ir::Level level,
     if (window) window_of_block.base = window_of_block.kind = std::max(worst, Uniformity::kBlock);
     return window_of_block;
   }
-  // The form of something that varies is kept, but what it cancels to is not available as one value.
+  // The form of a varying value is kept, but a uniform difference of two such values is not available as one
+  // value.
   return Worst(numbers) > Uniformity::kAffine && !shape.varying() ? kVaryingShape : shape;
 }
 

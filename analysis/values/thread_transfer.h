@@ -1,4 +1,4 @@
-// The rule of one instruction: how its results differ between threads, from how its operands do.
+// The transfer function of each opcode: how its results differ between threads, given how its operands do.
 #pragma once
 
 #include <span>
@@ -37,7 +37,7 @@ class ThreadTransfer {
 // while they run, and any order of their volatile and relaxed accesses there is one that the memory model
 // allows.
 bool IsStrong(const ir::Inst& access, bool private_shared);
-// Is it, for all of the function's accesses?
+// Whether shared memory is private in that sense for all accesses of the function.
 bool HasPrivateShared(const ir::Function& f);
 
 }  // namespace ptx2cpu::analysis

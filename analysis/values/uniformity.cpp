@@ -25,7 +25,7 @@ bool HasCollective(const ir::Function& f) {
   });
 }
 
-// How decisions may differ, each with the sets of what depends on it.
+// The ways in which decisions may differ; each has its sets of dependent nodes.
 constexpr Uniformity kLevels[] = {Uniformity::kBlock, Uniformity::kWarp, Uniformity::kVarying};
 
 class UniformitySolver {
@@ -92,7 +92,8 @@ class UniformitySolver {
     VisitBranch(block);
   }
 
-  // What a collective gives all lanes of each warp alike: a vote, or one lane's value for all of them.
+  // Whether a collective gives all lanes of a warp the same result: a vote, or one lane's value for all of
+  // them.
   bool IsOfAllWarps(const ir::Inst& inst, ir::ValueId result, const ThreadShape& shape) const {
     if (alike_.empty() || !alike_[result.index] || ir::Info(inst.op).effect != ir::Effect::kCollective)
       return false;
@@ -123,9 +124,9 @@ class UniformitySolver {
     for (uint32_t join : meetings_.Of(starts, stop)) merge_[join] = std::max(merge_[join], kind);
   }
 
-  // Large loops with several entries: paths from each of their branches lead through most of them, so that to
-  // look for the meetings of each would take the square of their size. Threads may meet everywhere there, and
-  // leave apart.
+  // Large loops with several entries: paths from each of their branches lead through most of the loop, so
+  // that finding the meetings of each branch would take the square of its size. There threads are assumed to
+  // meet everywhere and to leave in different trips.
   void FindTangles() {
     for (const Loop& loop : loops_.loops) {
       const uint32_t around = loop.parent == kNoNode ? kNoNode : tangle_[loop.parent];
@@ -163,8 +164,8 @@ class UniformitySolver {
     std::optional<DependentNodes> differing[3];
   };
 
-  // The node of the trip that a block is in, or that of the inner loop that holds it; the exit where it is
-  // not within.
+  // The node of the trip for a block, or for the inner loop that holds it; the exit where the block is
+  // outside the loop.
   uint32_t NodeIn(uint32_t l, uint32_t block) const {
     const uint32_t exit = static_cast<uint32_t>(direct_[l].size() + inner_[l].size());
     if (block == loops_.loops[l].header) return exit;
@@ -232,8 +233,8 @@ class UniformitySolver {
     return trip;
   }
 
-  // A decision in a trip differs so much; with it, perhaps, how the loop is left, which is a decision in a
-  // trip of the loop around it.
+  // Notes that a decision in a trip differs by `kind`. The exit from the loop may differ with it, which is a
+  // decision in a trip of the loop around it.
   void Decide(uint32_t l, uint32_t node, Uniformity kind) {
     while (true) {
       Trip& trip = TripOf(l);
@@ -256,8 +257,9 @@ class UniformitySolver {
     }
   }
 
-  // Where its threads go that leave it. Those that leave loops around it too come with what leaves these:
-  // they are left as differently. Only of what two ways lead into are the meetings not the same then.
+  // The blocks to which threads leave the loop. Exits that also leave loops around it are handled with those
+  // loops, whose exits differ as much; only the meetings in code that two paths lead into are found
+  // differently then.
   std::vector<uint32_t> TargetsOf(uint32_t l) const {
     const Loop& loop = loops_.loops[l];
     std::vector<uint32_t> targets;
@@ -273,7 +275,8 @@ class UniformitySolver {
     return targets;
   }
 
-  // Where threads leave a loop in different trips, what they carry out differs, and so does where they go.
+  // Where threads leave a loop in different trips, the values that they carry out differ, and so do the
+  // blocks that they go to.
   void Leave(uint32_t l, Uniformity leaving) {
     if (tangle_[l] != kNoNode && tangle_[l] != l) {
       MeetEverywhere(tangle_[l], leaving);  // what leaves that too is left as differently
@@ -338,7 +341,8 @@ class UniformitySolver {
   std::vector<std::vector<ir::ValueId>> escaping_;  // by loop: values that are used outside
   UniformityResult result_;
   std::vector<ThreadShape> operands_;
-  // How threads that meet there have been parted; ... leave a loop; ... hold values of different trips.
+  // How the branch differs at which the threads that meet there diverged; at which they leave a loop; at
+  // which they hold values of different trips.
   std::vector<Uniformity> merge_, loop_exit_, escape_;
   bool changed_ = false;
 };

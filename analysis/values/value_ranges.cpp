@@ -24,14 +24,14 @@ MaybeRange Within(unsigned __int128 low, unsigned __int128 high, unsigned bits) 
 
 ValueRange Exactly(uint64_t value) { return {value, value}; }
 
-// Below the next power of two.
+// All bits below the next power of two.
 uint64_t AllBitsOf(uint64_t high) {
   return high == 0 ? 0 : AllOnes(static_cast<unsigned>(std::bit_width(high)));
 }
 
 using Wide = unsigned __int128;
 
-// As signed numbers not negative: the rules of unsigned ones hold.
+// True where neither is negative as a signed number: then the rules of unsigned numbers hold.
 bool NeverNegative(const ValueRange& a, const ValueRange& b, unsigned bits) {
   return std::max(a.high, b.high) < uint64_t{1} << (bits - 1);
 }
@@ -56,7 +56,7 @@ MaybeRange Shifted(const ValueRange& a, const ValueRange& b, unsigned bits) {
   return ValueRange{a.low >> b.high, a.high >> b.low};
 }
 
-// Of two operands that have ranges, in a type of `bits` bits.
+// The range of a result from the ranges of two operands, in a type of `bits` bits.
 struct RangeRule {
   Opcode op;
   MaybeRange (*of)(const ValueRange& a, const ValueRange& b, unsigned bits);
@@ -94,7 +94,7 @@ constexpr RangeRule kRangeRules[] = {
     {Opcode::kAnd,
      [](const ValueRange& a, const ValueRange& b, unsigned) -> MaybeRange {
        if (a.exact() && b.exact()) return Exactly(a.low & b.low);
-       // The low bits of what has no others.
+       // The mask keeps all bits that the operand may have.
        if (b.exact() && a.high <= b.low && (b.low & (b.low + 1)) == 0) return a;
        return ValueRange{0, std::min(a.high, b.high)};
      }},
@@ -151,7 +151,7 @@ class RangeFinder {
   void Set(ValueId value, const MaybeRange& range) {
     if (HasRange(value)) ranges_[value.index] = range;
   }
-  // Of a value that the walk has not reached there are none.
+  // A value that the walk has not reached has no range.
   const MaybeRange& Of(ValueId value) const { return ranges_[value.index]; }
 
   MaybeRange Joined(const std::vector<const ir::Edge*>& edges, size_t n) const {
@@ -208,7 +208,7 @@ class RangeFinder {
     return Exactly(*decided);
   }
 
-  // One bound is enough for what only becomes smaller.
+  // One bound is enough for an operation that only makes a value smaller.
   static MaybeRange OfOneBound(Opcode op, const MaybeRange& a, const MaybeRange& b) {
     if (op == Opcode::kAnd && (a || b)) return ValueRange{0, a ? a->high : b->high};
     if (op == Opcode::kRemU && b && b->low != 0) return ValueRange{0, b->high - 1};

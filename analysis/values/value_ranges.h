@@ -18,11 +18,12 @@ struct ValueRange {
   friend bool operator==(const ValueRange&, const ValueRange&) = default;
 };
 
-// In blocks of this shape. By value; none for other types than integers of at most 64 bits and i1, and where
-// nothing is known.
+// Finds ranges in blocks of this shape, by value. Nothing for types other than integers of at most 64 bits
+// and i1, and where no bound is known.
 std::vector<std::optional<ValueRange>> FindValueRanges(const ir::Function& f, const LaunchShape& block);
 
-// What the comparison is for all values of these ranges, of integers of `bits` bits.
+// The result of the comparison for all values of these ranges, as integers of `bits` bits; nothing where it
+// differs.
 std::optional<bool> Decided(ir::Compare compare, const ValueRange& a, const ValueRange& b, unsigned bits);
 
 }  // namespace ptx2cpu::analysis

@@ -93,7 +93,8 @@ class Maker {
     }
   }
 
-  // Each PTX line once, in the order of the block's instructions; what passes made is shown as IR.
+  // Lists each PTX line once, in the order of the block's instructions; instructions that passes made are
+  // shown as IR.
   void PtxLines(const ir::Block& code, CfgView::Node& node) {
     std::vector<uint32_t> shown;
     for (ir::InstId id : code.insts) {
@@ -103,7 +104,7 @@ class Maker {
         if (inst.op != Opcode::kBr) node.lines.push_back(ir::Print(f_, inst));
         continue;
       }
-      // A branch that a pass made carries the line of what it was made for.
+      // A branch that a pass made carries the line of the instruction that it was made for.
       if (inst.op == Opcode::kBr && Line(inst.at.ptx_line).find("bra") == std::string::npos) continue;
       if (std::find(shown.begin(), shown.end(), inst.at.ptx_line) != shown.end()) continue;
       shown.push_back(inst.at.ptx_line);

@@ -1,4 +1,4 @@
-// What a drawing shows of a function's control flow, in any phase; dot.h draws it.
+// The contents of a drawing of a function's control flow, in any phase; dot.h draws it.
 #pragma once
 
 #include <functional>
