@@ -1,4 +1,5 @@
-// Many edits of long blocks: each block's list is written once, not once for each instruction.
+// Edits of many instructions of long blocks: each block's list is written once, not once for each
+// instruction.
 #pragma once
 
 #include <span>
@@ -9,14 +10,15 @@
 
 namespace ptx2cpu::ir {
 
-// From their blocks; their results must be unused. What is in no block any more is passed over.
+// Removes the instructions from their blocks; their results must be unused. Instructions that are in no block
+// any more are skipped.
 void RemoveAll(Function& f, std::span<const InstId> ids);
 
-// Instructions that are made before others of their blocks, which are without them until Finish.
+// Collects instructions that go before others of their blocks; Finish puts them there.
 class Insertions {
  public:
   explicit Insertions(Function& f) : f_(f) {}
-  // After those that were made before the same place. Results as in Append.
+  // Makes an instruction before `place`, after those already made there. Results as in Append.
   InstId Before(InstId place, Inst inst, uint32_t result_count = 1);
   void Finish();
 

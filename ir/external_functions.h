@@ -6,8 +6,8 @@
 
 namespace ptx2cpu::ir {
 
-// The device runtime (dynamic parallelism) has functions named with a prefix, listed in
-// runtime/abi/device_runtime.def: the name without the prefix, empty where it is none.
+// Functions of the device runtime (dynamic parallelism) have a prefix and are listed in
+// runtime/abi/device_runtime.def. Returns the name without the prefix; empty for other functions.
 std::string_view DeviceRuntimeName(std::string_view name);
 bool IsExternalFunction(std::string_view name);
 std::string ExternalFunctionNames();  // "vprintf, malloc, ...", for messages

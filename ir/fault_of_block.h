@@ -1,4 +1,4 @@
-// A fault of the hardware in code of a block, of which the thread is not known.
+// A hardware fault in the code of a block whose thread is not known.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@ struct FaultOfBlock {
   Dim3 grid, block, cluster = {1, 1, 1};  // of the launch
   Dim3 place;                             // %ctaid of the block
   uint32_t dynamic_shared_bytes = 0;
-  // What the address is just outside of, in the memory of the code that ran.
+  // The memory of the code that ran which the address is just outside of.
   GuardedMemory outside_of = GuardedMemory::kNone;
-  // Of the faulting byte. 0 may also be an address that is not canonical, which the hardware does not report.
+  // The address of the faulting byte. 0 may also be an address that is not canonical, which the hardware does
+  // not report.
   uint64_t address = 0;
 };
 

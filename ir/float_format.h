@@ -27,7 +27,7 @@ const FloatFormat& FormatOf(NarrowFormat format);  // all but ue8m0, which has n
 constexpr int kUE8M0Bias = 127;
 constexpr uint32_t kUE8M0Nan = 0xFF, kUE8M0Largest = 0xFE;
 
-// Bits that one value takes in a packed register.
+// The number of bits of one value in a packed register.
 int FieldBits(NarrowFormat format);
 
 struct RandomField {

@@ -67,9 +67,8 @@ struct Inst {
   BlockId block;  // invalid once removed
 };
 
-// Whether lanes that execute the one and lanes that execute the other, wherever the two are, execute one
-// collective together: "the same instruction with the same qualifiers" of PTX. The membermasks must be equal
-// too.
+// Whether lanes that execute `a` and lanes that execute `b`, wherever the two are, execute one collective
+// together: "the same instruction with the same qualifiers" of PTX. Their membermasks must be equal as well.
 bool SameOperation(const Inst& a, const Inst& b);
 
 struct Value {
@@ -79,7 +78,7 @@ struct Value {
   uint32_t number = 0;  // result number or parameter number
 };
 
-// Who executes a block: each lane, each warp once (a value is one for 32 lanes), the block once.
+// What executes a block of code: each lane, each warp once (one value serves 32 lanes), the block once.
 enum class Level : uint8_t { kLane, kWarp, kBlock };
 
 struct Block {
@@ -110,8 +109,8 @@ struct Slot {
   Level shape = Level::kLane;
 };
 
-// Kernels that flat or warp collapsing cannot run for sure are resumable: their code runs the lanes of one
-// warp until each suspends or exits, and a scheduler decides what runs next (lowering/passes/README.md).
+// A kernel is resumable where flat or warp collapsing may not be able to run it: its code runs the lanes of
+// one warp until each suspends or exits, and a scheduler decides what runs next (lowering/passes/README.md).
 enum class Resumes : uint8_t {
   kNever,   // block-level code runs the block to its end
   kBlocks,  // the block suspends where its threads, or those of a warp, wait for stores of others
@@ -120,7 +119,8 @@ enum class Resumes : uint8_t {
 };
 std::string_view Name(Resumes resumes);
 
-// Where threads wait: they continue after it. Number 0 is the start; the others are in reverse post order.
+// A place where threads wait, and after which they continue. Number 0 is the start; the others are in reverse
+// post order.
 struct ResumePoint {
   static constexpr uint32_t kNoClass = ~0u;
   Opcode op = Opcode::kUndef;      // the barrier or collective; kUndef: none, the thread only yields
@@ -231,7 +231,7 @@ struct Signature {  // prototype of an indirect call
 };
 
 struct Module {
-  struct Part {  // one PTX module of several: its lines are numbered on from the one before
+  struct Part {  // one PTX module of several: its line numbers follow those of the one before
     std::string name;
     uint32_t lines_before = 0;
   };
@@ -275,8 +275,8 @@ void Remove(Function& f, InstId id);                             // from its blo
 void ReplaceUses(Function& f, ValueId from, ValueId to);         // everywhere: one walk
 void ReplaceUses(Function& f, const std::vector<ValueId>& map);  // map[v.index] valid: use that instead
 void RemoveUnreachableBlocks(Function& f);
-// Of a function that resumes lanes: does a step of the lanes of a warp begin with a resume at warp level,
-// which leads to code for all of them where they are together? If so, by resume point, to which block;
+// For a function that resumes lanes: whether a step of a warp's lanes begins with a resume at warp level,
+// which leads to code for all of them where they are together. By resume point, the block it leads to;
 // invalid: they run one by one there.
 bool RunsTogether(const Function& f);
 std::vector<BlockId> TogetherByPoint(const Function& f);

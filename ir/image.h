@@ -1,5 +1,5 @@
-// What the rows Texture and SurfaceAddress do: the bits of attrs.index (kImageMode). The same numbers as in
-// runtime/abi/texture.h (the emitter checks).
+// The forms of the rows Texture and SurfaceAddress: the bits of attrs.index (kImageMode). The numbers are
+// those of runtime/abi/texture.h (the emitter checks that).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Where a failed CHECK goes. Programs of ours end with its message; inside a user's process the work that met
-// it fails and the process continues.
+// A failed CHECK ends our own programs with its message. Inside a user's process it throws InternalError, so
+// that only the work that met it fails and the process continues.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// What the rows MatrixLoad, MatrixStore and MatrixMultiply do: the bits of attrs.index (kMatrixForm), and
-// where the elements of a matrix lie in the registers of a warp.
+// The forms of the rows MatrixLoad, MatrixStore and MatrixMultiply: the bits of attrs.index (kMatrixForm),
+// and where the elements of a matrix lie in the registers of a warp.
 //
 // A register of 32 lanes holds eight rows of 128 bits: lane 4 r + q has bits 32 q to 32 q + 31 of row r. A
 // multiplicand is cut into such tiles: eight rows of A by 128 bits along k, eight columns of B by 128 bits
@@ -39,8 +39,9 @@ inline constexpr std::array<ElementInfo, 13> kElements = {{
 }};
 inline const ElementInfo& InfoOf(Element element) { return kElements[static_cast<uint32_t>(element)]; }
 
-// Of two elements; the sum of b1 counts ones. kChain: products of f16, bf16 or tf32, each sum a chain of
-// fused multiply-adds in f32 (interpret/matrix_sum.h), in place of the sums of Hopper's tensor cores.
+// How two elements are combined; the sum of b1 counts ones. kChain: products of f16, bf16 or tf32 whose sums
+// are chains of fused multiply-adds in f32 (interpret/matrix_sum.h) instead of the sums of Hopper's tensor
+// cores.
 enum class Combine : uint8_t { kProduct, kXor, kAnd, kChain };
 
 // D = A * B + C. Operands of MatrixMultiply: the registers of A, B and C, metadata where A is sparse,

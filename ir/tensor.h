@@ -1,6 +1,7 @@
-// What the rows CopyTensor and CopyTensorMulticast do: the bits of attrs.index (kImageMode), and the tensor
-// map. Its 128 bytes are ours, since CUDA leaves them open: cuTensorMapEncode* writes them, kernels change
-// them by tensormap.replace. The same numbers as in runtime/abi/tensor_map.h (the emitter checks).
+// The forms of the rows CopyTensor and CopyTensorMulticast: the bits of attrs.index (kImageMode), and the
+// tensor map. CUDA leaves the layout of its 128 bytes open, so it is ours: cuTensorMapEncode* writes them,
+// kernels change them by tensormap.replace. The numbers are those of runtime/abi/tensor_map.h (the emitter
+// checks that).
 #pragma once
 
 #include <array>

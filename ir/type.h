@@ -25,7 +25,7 @@ Type IntegerOfBits(int bits);      // 1, 8, 16, 32, 64, 128
 std::string_view Name(Type type);  // "i32", "bf16"
 std::optional<Type> ParseType(std::string_view name);
 
-// The words of attributes: attributes.def has them, and what they mean.
+// The attributes that are one word of a list: attributes.def has the words and their meaning.
 enum class Space : uint8_t {
 #define SPACE(name, word) name,
 #include "ir/attributes.def"
@@ -154,7 +154,7 @@ template <typename Enum>
 constexpr std::string_view Name(Enum value) {
   return kWordsOf<Enum>[static_cast<size_t>(value)];
 }
-// nullopt: no value has this word. Special registers (special_register.h) are parsed so too.
+// nullopt: no value has this word. Special registers (special_register.h) are parsed in the same way.
 template <typename Enum>
 constexpr std::optional<Enum> ParseName(std::string_view word) {
   for (int i = 0; i < kCountOf<Enum>; ++i) {

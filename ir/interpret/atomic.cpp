@@ -1,4 +1,4 @@
-// Atomics. One host thread interprets, so the read-modify-write needs no more than being one step.
+// Atomics. One host thread interprets, so a read-modify-write is atomic because it is one step.
 #include <algorithm>
 
 #include "ir/interpret/machine.h"

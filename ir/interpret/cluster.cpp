@@ -1,5 +1,5 @@
-// Blocks that run together: clusters, which share a barrier and see each other's shared memory, the clusters
-// of a cooperative launch, and those that wait for later ones. They take turns.
+// Blocks that run together: the blocks of a cluster, which share a barrier and see each other's shared
+// memory, the clusters of a cooperative launch, and clusters that wait for later ones. They take turns.
 #include <algorithm>
 
 #include "ir/interpret/machine.h"

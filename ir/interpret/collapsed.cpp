@@ -1,10 +1,10 @@
 // The Collapsed phase: block level, for_warps, warp level, for_lanes, lane level, as the loops require.
 //
 // Lane-level code is run by one thread at a time. Warp- and block-level code is run in lock step, instruction
-// by instruction, by all live threads below it. When a region is through, the values it defined are
+// by instruction, by all live threads below it. At the end of a region the values that it defined are
 // overwritten with a pattern, so that a value that crosses without a slot is wrong at once.
 //
-// Before the pipeline is through, a function in this form is executed in other ways (View in machine.h).
+// Before the end of the pipeline, a function in this form is executed in other ways (View in machine.h).
 #include <fmt/format.h>
 
 #include "ir/interpret/machine.h"

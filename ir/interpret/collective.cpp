@@ -1,6 +1,5 @@
-// Barriers, collectives and agreements. Their handlers only make the thread wait; who completes a group, and
-// when, is the scheduler's matter (schedule.cpp) or follows from the loops
-// (collapsed.cpp).
+// Barriers, collectives and agreements. Their handlers only make the thread wait; the scheduler
+// (schedule.cpp) or the loops (collapsed.cpp) decide when a group is complete.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -10,10 +10,10 @@ constexpr uint64_t kMaxInstructions = 20'000'000;  // a second or two
 
 constexpr uint64_t kUserBytes = uint64_t{1} << 47;
 
-// x86-64 has 48 bits of addresses, of which the last is repeated.
+// x86-64 has 48 bits of addresses; the upper bits repeat the last of them.
 bool IsCanonical(uint64_t address) { return address + kUserBytes < 2 * kUserBytes; }
 
-// Copies of memory, in which only the fault's address is none.
+// Copies of memory, except for the fault's address, which stays inaccessible.
 class WatchedMemory final : public GlobalMemory {
  public:
   explicit WatchedMemory(uint64_t address) : address_(address), can_read_(memory_.CanRead(address)) {}

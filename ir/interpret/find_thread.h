@@ -1,4 +1,4 @@
-// Which thread of a block met a fault of the hardware. Vector code does not know: one of its instructions
+// Finds the thread of a block that met a hardware fault. Vector code cannot know it: one of its instructions
 // accesses memory for many threads. The block runs again in the interpreter, on copies of memory.
 #pragma once
 

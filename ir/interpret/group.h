@@ -1,4 +1,4 @@
-// The members of one collective, and what its completion uses of them.
+// The members of one collective, as its completion sees them.
 #pragma once
 
 #include <bit>

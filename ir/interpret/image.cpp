@@ -1,4 +1,4 @@
-// Textures and surfaces, by the services that the caller provides.
+// Textures and surfaces, through the services that the caller provides.
 #include "ir/image.h"
 
 #include <array>

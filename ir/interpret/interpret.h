@@ -1,9 +1,10 @@
-// The interpreter: slow, obviously right, usable at every phase. The oracle of all later tests.
+// The interpreter: slow, obviously right, usable at every phase. It is the oracle of the tests of passes and
+// code.
 //
 // Simt and Split phases: every thread has its own program counter; threads run until they reach a barrier or
 // a collective and wait there for their partners (any legal program terminates; a deadlock is an error that
-// names who waits where). Collapsed phase: block, warp and lane levels run as the loops require, with slots
-// and live masks.
+// names the threads that wait, and where). Collapsed phase: block, warp and lane levels run as the loops
+// require, with slots and live masks.
 #pragma once
 
 #include <cstddef>

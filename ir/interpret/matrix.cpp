@@ -1,4 +1,4 @@
-// Matrix fragments: what the lanes of a warp get from each other. Lanes that are no members bring zeros.
+// Matrix fragments: the exchange between the lanes of a warp. Lanes that are not members contribute zeros.
 #include "ir/matrix.h"
 
 #include <algorithm>
@@ -112,9 +112,10 @@ class Fragments {
   std::vector<std::array<uint64_t, kWarpSize>> values_;
 };
 
-// Which column of the whole matrix A element `at` of a row of the half is. Metadata has four bits for each
-// chunk of four elements (two of tf32, four pairs of 4 bits): where its two halves are. Those of a row are
-// 16, 32 or 64 bits: 16 share a word with the row eight below, others are words of lanes.
+// The column, in the whole matrix A, of element `at` of a row of the stored half. Metadata has four bits for
+// each chunk of four elements (two of tf32, four pairs of 4 bits), which state where its two kept elements
+// are. The metadata of a row has 16, 32 or 64 bits: 16 bits share a word with the row eight below, others are
+// words of lanes.
 uint32_t ColumnOf(const matrix::Product& form, const Fragments& fragments, size_t metadata, uint32_t row,
                   uint32_t at) {
   const uint32_t bits = matrix::InfoOf(form.a).bits;

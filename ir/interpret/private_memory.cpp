@@ -9,8 +9,8 @@ namespace ptx2cpu::ir::interpret {
 
 namespace {
 
-// The kernel's write itself: it answers EFAULT where nothing is mapped, and the write of a sanitizer looks at
-// the bytes before.
+// Calls the kernel's write directly: it returns EFAULT where nothing is mapped, while the write of a
+// sanitizer reads the bytes first.
 ssize_t WriteIfMapped(int pipe, uint64_t address, size_t bytes) {
   return syscall(SYS_write, pipe, reinterpret_cast<const void*>(address), bytes);
 }

@@ -1,5 +1,5 @@
-// Memory of this process, as a run sees it that must not change it: pages are copied when they are first
-// accessed, and the run has the copies. Other threads may change the memory meanwhile.
+// The memory of this process for a run that must not change it: pages are copied when they are first
+// accessed, and the run uses the copies. Other threads may change the memory meanwhile.
 #pragma once
 
 #include <bitset>

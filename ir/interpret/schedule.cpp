@@ -158,8 +158,8 @@ Status Scheduler::AgreeAll(std::vector<Thread*> threads, Level level) {
   return CompleteAgreement(m_, threads);
 }
 
-// Of the lanes that wait to converge, those earliest in the program continue together: what comes
-// later in the program can still be joined by them.
+// Among the lanes that wait to converge, those earliest in the program continue together: they can still join
+// the lanes that wait later in the program.
 Status Scheduler::Converge(Warp& warp) {
   uint32_t members = 0;
   std::vector<uint64_t> earliest;

@@ -128,7 +128,8 @@ class Product {
     if (bits == 255) return Factor{.kind = Factor::Kind::kNan, .significand = 1};
     return Factor{.exponent = static_cast<int>(bits) - 127, .significand = 1};
   }
-  // Of the block of k that the stored element belongs to: kept ones stay in their chunk.
+  // The index along the whole k that decides the scale of a stored element: kept elements stay in their
+  // chunk.
   uint32_t WholeK(uint32_t k) const { return p_.form.sparse ? k * 2 : k; }
   Result<Factor> ScaleA(uint32_t row, uint32_t k) const {
     return ScaleAt(core::kScaleA, p_.PlaceOfScaleA(row), p_.scale_a, WholeK(k));

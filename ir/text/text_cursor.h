@@ -1,4 +1,4 @@
-// Reading tokens one after the other: what the two halves of the textual IR's parser share.
+// Reads tokens one after the other; the two halves of the textual IR's parser share it.
 #pragma once
 
 #include <algorithm>

@@ -32,7 +32,7 @@ bool Contains(TypeSet set, Type type) {
   return false;
 }
 
-// How the widths of T and F belong together.
+// Checks how the widths of T and F fit each other.
 Status CheckWidths(const Subject& s, BlockId block, const Inst& inst) {
   int to = Bits(inst.type), from = Bits(inst.from);
   const size_t parts = inst.op == Opcode::kPack ? inst.operands.size() : inst.results.size();

@@ -233,7 +233,7 @@ Status CheckCollapsedLoops(Subject& s) {
   });
 }
 
-// Only what is uniform may be used below its level; the load of a narrower slot is not.
+// Only uniform values may be used below their level; the load of a narrower slot is not uniform.
 Status CheckCollapsedValues(Subject& s) {
   const Function& f = s.f;
   auto crosses = [&](BlockId block, ValueId id) {

@@ -46,7 +46,7 @@ Status Verify(const Module& module);
 
 // Split, Collapsed: whether lanes of a warp may take both ways of some branch.
 bool HasDivergentBranches(const Function& function);
-// Collapsed: whether it has what is allowed only until sequence-divergent-arms has run.
+// Collapsed: whether it has branches or exits that are allowed only until sequence-divergent-arms has run.
 bool HasOpenArms(const Function& function);
 // Whether the pipeline has nothing left to do: code can be emitted.
 bool IsFinished(const Function& function);
