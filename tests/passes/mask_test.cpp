@@ -1,6 +1,7 @@
 // Divergent branches around collectives: which are masked, what that makes of them, what stays a fault. That
 // masked kernels mean the same as before is seen with all others in kernels_test.cpp.
 #include "ir/verify/verify.h"
+#include "tests/passes/count_instructions.h"
 #include "tests/passes/kernel_run.h"
 
 using namespace ptx2cpu;
@@ -13,15 +14,6 @@ ir::Module Collapsed(const std::string& name) {
   Result<ir::Module> result = After(module, "sequence-divergent-arms");
   if (!result) FAIL(result.error().Render());
   return std::move(*result);
-}
-
-uint32_t Count(const ir::Function& f, ir::Opcode op) {
-  uint32_t count = 0;
-  for (const ir::Block& block : f.blocks) {
-    if (block.removed) continue;
-    for (ir::InstId id : block.insts) count += f.at_inst(id).op == op;
-  }
-  return count;
 }
 
 bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
