@@ -4,55 +4,16 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "tests/scratch_folder.h"
+#include "tests/tool/run_tool.h"
 
-namespace fs = std::filesystem;
+using namespace ptx2cpu::tool_test;
 using Catch::Matchers::Contains;
-
-namespace {
-
-const std::string kTool = PTX2CPU_BINARY_DIR "/bin/ptx2cpu";
-const std::string kCorpus = PTX2CPU_SOURCE_DIR "/corpus/bin/";
-
-struct Output {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string Slurp(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-// A folder of its own per test case, removed afterwards.
-struct Scratch : ptx2cpu::test::ScratchFolder {
-  std::string Write(const std::string& name, const std::string& text) const {
-    std::ofstream(path() / name, std::ios::binary) << text;
-    return *this / name;
-  }
-};
-
-Output Run(const Scratch& scratch, const std::string& arguments) {
-  const std::string command =
-      kTool + " " + arguments + " > '" + scratch / "out" + "' 2> '" + scratch / "err" + "'";
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(scratch.path() / "out"),
-          Slurp(scratch.path() / "err")};
-}
-
-const char* kHead = ".version 8.0\n.target sm_80\n.address_size 64\n";
-
-}  // namespace
 
 TEST_CASE("run prints buffers as JSON lines") {
   Scratch scratch;
@@ -213,59 +174,6 @@ TEST_CASE("an unsupported instruction is refused by name and line before anythin
   INFO(output.err);
   CHECK(output.code == 7);
   CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("istypep"));
-}
-
-TEST_CASE("check reports kernels that are exact, approximate and refused") {
-  Scratch scratch;
-  const std::string exact = ".visible .entry exact() { ret; }\n";
-  const std::string approximate =
-      ".visible .entry sine(.param .f32 x) { .reg .f32 %x; .reg .b64 %p; ld.param.f32 %x, [x]; "
-      "sin.approx.f32 %x, %x; "
-      "mov.b64 %p, 0; st.global.f32 [%p], %x; ret; }\n";
-  const std::string refused =
-      ".visible .entry refused()\n{\n  .reg .pred %p; .reg .b64 %a; istypep.samplerref %p, %a;\n  ret;\n}\n";
-  const std::string good = scratch.Write("good.ptx", kHead + exact + approximate);
-  Output output = Run(scratch, "check " + good);
-  INFO(output.out << output.err);
-  CHECK(output.code == 0);
-  CHECK_THAT(output.out, Contains("2 kernels, 0 refused") && Contains("exact exact") &&
-                             Contains("approximate sine: sin"));
-  const std::string bad =
-      scratch.Write("bad.ptx", ".version 8.6\n.target sm_100a\n.address_size 64\n" + exact + refused);
-  output = Run(scratch, "check --json " + bad);
-  INFO(output.out << output.err);
-  CHECK(output.code == 7);
-  CHECK_THAT(output.out, Contains("\"state\": \"exact\"") && Contains("\"state\": \"refused\"") &&
-                             Contains("\"line\": 7") && Contains("istypep"));
-}
-
-TEST_CASE("check reports instructions that no GPU has recorded") {
-  Scratch scratch;
-  const std::string file = scratch.Write(
-      "tensor.ptx",
-      ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n  .reg .b32 %t;\n"
-      "  mov.b32 %t, 0;\n  tcgen05.shift.cta_group::1.down [%t];\n  ret;\n}\n");
-  const Output output = Run(scratch, "check " + file);
-  INFO(output.out << output.err);
-  CHECK(output.code == 0);
-  CHECK_THAT(output.out, Contains("functional k: tcgen05, tcgen05.cp"));
-}
-
-TEST_CASE("check names the libraries that a program needs") {
-  Scratch scratch;
-  const Output output = Run(scratch, "check " + std::string(PTX2CPU_SOURCE_DIR) + "/corpus/bin/run_vectors");
-  INFO(output.out << output.err);
-  CHECK(output.code == 0);
-  CHECK_THAT(output.out,
-             Contains("library libcudart.so.13: ptx2cpu") && Contains("library libc.so.6: found"));
-}
-
-TEST_CASE("check names the libraries of a program without kernels") {
-  Scratch scratch;
-  const Output output = Run(scratch, "check /proc/self/exe");
-  INFO(output.out << output.err);
-  CHECK(output.code == 0);
-  CHECK_THAT(output.out, Contains("0 kernels, 0 refused") && Contains("library libc.so.6: found"));
 }
 
 TEST_CASE("a kernel that faults ends with block, line and code 10") {
