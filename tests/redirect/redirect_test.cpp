@@ -22,6 +22,16 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// Under exec, the program runs to its end with our library and nothing of the other one runs.
+void CheckUsesOurs(const std::string& program, const std::string& version) {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + program);
+  INFO(outcome.text);
+  CHECK(outcome.code == 0);
+  CHECK(Contains(outcome.text, version));
+  CHECK(Contains(outcome.text, "done"));
+  CHECK_FALSE(Contains(outcome.text, "ran "));
+}
+
 }  // namespace
 
 TEST_CASE("redirect: alone the program runs its own runtime") {
@@ -118,34 +128,18 @@ TEST_CASE("redirect: a runtime that a program finds by DT_RPATH") {
   const Outcome alone = Run("env LD_LIBRARY_PATH=" + kLib + "ptx2cpu " + kBin + "redirect_rpath");
   INFO(alone.text);
   CHECK(Contains(alone.text, "ran a constructor"));
-  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_rpath");
-  INFO(outcome.text);
-  CHECK(outcome.code == 0);
-  CHECK(Contains(outcome.text, "runtime 12"));
-  CHECK(Contains(outcome.text, "done"));
-  CHECK_FALSE(Contains(outcome.text, "ran "));
+  CheckUsesOurs("redirect_rpath", "runtime 12");
 }
 
 TEST_CASE("redirect: a runtime that a program opens by its path") {
-  const Outcome outcome =
-      Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_by_path " + kLib + "redirect_foreign/libcudart.so.12");
-  INFO(outcome.text);
-  CHECK(outcome.code == 0);
-  CHECK(Contains(outcome.text, "runtime 12"));
-  CHECK(Contains(outcome.text, "done"));
-  CHECK_FALSE(Contains(outcome.text, "ran "));
+  CheckUsesOurs("redirect_by_path " + kLib + "redirect_foreign/libcudart.so.12", "runtime 12");
 }
 
 TEST_CASE("redirect: a library of NVIDIA's in a folder that DT_RPATH names") {
   const Outcome alone = Run("env LD_LIBRARY_PATH=" + kLib + "ptx2cpu " + kBin + "redirect_library_rpath");
   INFO(alone.text);
   CHECK(Contains(alone.text, "ran a constructor"));
-  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_library_rpath");
-  INFO(outcome.text);
-  CHECK(outcome.code == 0);
-  CHECK(Contains(outcome.text, "major 13"));
-  CHECK(Contains(outcome.text, "done"));
-  CHECK_FALSE(Contains(outcome.text, "ran "));
+  CheckUsesOurs("redirect_library_rpath", "major 13");
 }
 
 TEST_CASE("redirect: our own library opened by its path stays as it is") {
