@@ -1,4 +1,4 @@
-// Lanes gather where several ways lead: see sequence_divergent_arms.cpp.
+// Lanes gather at blocks that several paths lead to: see sequence_divergent_arms.cpp.
 #include "lowering/passes/arm_sequencer.h"
 
 namespace ptx2cpu::lowering {

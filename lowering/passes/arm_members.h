@@ -10,7 +10,7 @@
 
 namespace ptx2cpu::lowering {
 
-// Of a function in the Split phase whose divergent branches are marked.
+// Examines a function in the Split phase whose divergent branches are marked.
 class ArmMembers {
  public:
   explicit ArmMembers(ir::Function& f);

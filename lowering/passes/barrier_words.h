@@ -1,4 +1,4 @@
-// What a thread that suspends at a block barrier passes to the scheduler.
+// The words that a thread passes to the scheduler when it suspends at a block barrier.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What every lane of a warp has computed alike is taken from lane 0.
+// A value that every lane of a warp has computed alike is taken from lane 0.
 //
 //   before                                         after
 //     %a, .. = shuffle bfly %v, 16, 31, full         %a, .. = shuffle bfly %v, 16, 31, full
@@ -14,8 +14,8 @@
 // five bits all lanes do. Where one lane's result suffices, the emitter computes halves of vectors at each
 // step, not two whole ones, and what uses the result needs no vector of its own.
 //
-// All lanes must be there: the block's shape is promised to fill its warps, and each branch that leads to the
-// last step is one that all lanes of the warp take alike.
+// All lanes must take part: the block's promised shape fills its warps, and all lanes of the warp take each
+// branch that leads to the last step alike.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -156,7 +156,7 @@ void CallFrames::Push(const Site& site) {
   Enter(site, fits);
 }
 
-// Of sites that a function returns to: those of indirect calls, then those that call it by name.
+// The sites that a function returns to: first those of indirect calls, then those that call it by name.
 std::span<const uint32_t> CallFrames::IndirectSitesOf(uint32_t function) const {
   const bool is_target = std::ranges::find(targets_, function) != targets_.end();
   const auto found = is_target ? indirect_.find(ShapeOf(function)) : indirect_.end();

@@ -24,7 +24,8 @@ CallGraph::CallGraph(const ir::Module& module) : nodes_(module.functions.size())
   FindRecursive();
 }
 
-// Callers of what suspends suspend; indirect calls do once a function that they may reach does.
+// Callers of functions that suspend also suspend; indirect calls suspend once a function that they may reach
+// does.
 void CallGraph::FindSuspending() {
   std::vector<std::vector<uint32_t>> callers(nodes_.size());
   std::vector<uint32_t> work;
@@ -156,8 +157,7 @@ std::vector<bool> InLoopsThatPause(const ir::Function& f) {
   return found;
 }
 
-// Functions, and indirect calls (the last entry), by what they read: the callers of those that `reads` has,
-// too.
+// Extends a set of functions that read memory by their callers. Indirect calls are one more entry, the last.
 class Readers {
  public:
   explicit Readers(const ir::Module& module)

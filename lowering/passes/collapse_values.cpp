@@ -20,7 +20,7 @@ void CollapseValues::SetHome(ir::ValueId old, PlaceId place, ir::ValueId clone) 
 
 ir::Level CollapseValues::ShapeOf(ir::ValueId old) const {
   if (per_lane_[old.index]) return ir::Level::kLane;
-  // Warps that resume are at different places at one time.
+  // Warps that resume may be at different places at the same time.
   const bool for_themselves = f_.resumes == ir::Resumes::kWarps || f_.together_of != ~0u;
   const ir::Level widest = for_themselves || per_warp_[old.index] ? ir::Level::kWarp : ir::Level::kBlock;
   if (uniformity_.UniformAt(old, ir::Level::kBlock)) return widest;
@@ -29,8 +29,8 @@ ir::Level CollapseValues::ShapeOf(ir::ValueId old) const {
 
 namespace {
 
-// Of each loop: whether threads of a level leave it in different trips. Sums over the blocks of all loops,
-// which are next to each other, so that nests are not walked once for each loop around.
+// Whether threads of a level leave each loop in different trips. The blocks of a loop are adjacent in the
+// list of blocks, so prefix sums decide without one walk of the nest for each loop around it.
 std::vector<bool> LeftApart(const ir::Function& f, const analysis::UniformityResult& uniformity,
                             const analysis::LoopForest& forest, ir::Level level) {
   const auto parts = [&](uint32_t node) {
@@ -61,7 +61,7 @@ std::vector<bool> LeftApart(const ir::Function& f, const analysis::UniformityRes
 
 }  // namespace
 
-// Of values that leave loops apart, with the outermost of those loops each.
+// Keeps the operands of values that leave loops in different trips, with the outermost of those loops.
 void CollapseValues::KeepOperandsIn(const analysis::LoopForest& forest, std::vector<Escape> escapes,
                                     std::vector<bool>& kept) {
   // An outer loop comes first: what it keeps is all that loops within it would.

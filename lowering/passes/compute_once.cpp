@@ -1,5 +1,5 @@
-// Loops at the head of a region that are the same for all threads of the block run once, not once for each
-// vector of threads: the sum of what other blocks have left, which each thread adds up for itself.
+// A loop at the head of a region that is the same for all threads of the block runs once, not once for each
+// vector of threads. For example, each thread adds up the partial sums of other blocks for itself.
 //
 //   before                                            after
 //     b0 [block]: for_lanes l0, b1                      b0 [block]: slot_store 7, false ; for_lanes e, b1
@@ -57,7 +57,7 @@ class OnceForBlock {
   }
 
  private:
-  // Of the region that a block starts for all its threads.
+  // The entry of the region that a block starts for all its threads.
   std::optional<BlockId> EntryOfRegion(BlockId block) const {
     const ir::Inst& loop = f_.terminator(block);
     if (f_.at_block(block).level != Level::kBlock) return {};

@@ -1,4 +1,4 @@
-// What the block's shape decides is a constant.
+// Values that the block's shape decides become constants.
 //
 //   before, in blocks of 256 threads                after
 //     %r = sub 511, %tid.x                            (unused)
@@ -6,7 +6,7 @@
 //     %p = icmp eq %c, 0                              %p = const false
 //     cond_br %p, ^remainder, ^rest                   cond_br %p: the next pass folds it
 //
-// Loops over tiles that a compiler has unrolled for any block have such tests for what is left over.
+// Loops over tiles that a compiler has unrolled for any block shape have such tests for the remainder.
 #include "analysis/values/value_ranges.h"
 #include "lowering/passes.h"
 

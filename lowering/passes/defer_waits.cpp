@@ -1,7 +1,7 @@
 // Resumes blocks: loops that may wait for another thread's store, in kernels whose regions run to their end
 // otherwise. A thread that would begin another trip (in some loops: further ones) goes to the region's end
-// instead; the others continue to the barrier that it leads to. When all have come there, the block (or warp)
-// yields and those that wait try again. No thread could have passed that barrier: none is held up.
+// instead; the others continue to the barrier that it leads to. When all have arrived, the block (or warp)
+// yields and the waiting threads try again. No thread could have passed that barrier, so none is delayed.
 //
 // clang-format off
 //   before (Simt)                               after
@@ -18,19 +18,19 @@
 //                                                  b:     barrier_block 0
 // clang-format on
 //
-// What threads that wait try again is a copy, so that control enters the new loop at `join` only. With the
-// code of the first trial in it, the loop would have several entries, and its header could be one before
-// `join`. Seen from there, a loop within it is left by each thread when its wait ends, so that all that
-// follows would count as varying.
+// Threads that wait try again in a copy of the code, so that control enters the new loop at `join` only. If
+// the loop contained the code of the first trial, it would have several entries, and its header could come
+// before `join`. Seen from such a header, each thread leaves a loop within it when its own wait ends, so that
+// all code after it would count as varying.
 //
 // A loop that holds a barrier or collective yields on its back edge: there all threads of its level are
-// together. So does one after which no barrier follows: the threads that do not wait end. Otherwise the first
+// together. So does a loop that no barrier follows: the threads that do not wait end. Otherwise the first
 // boundary on all ways from the loop must be a barrier of the whole block or a collective of all lanes of the
 // warp, without a boundary on the way; other kernels resume lanes.
 //
 // Code for warps whose lanes are together (partings.cpp) does the same with yields of the warp, which its
-// scheduler resumes apart from others; where no place to gather is known, the back edge yields, and lanes
-// part there that do not wait.
+// scheduler resumes independently of others; where no place to gather is known, the back edge yields, and
+// lanes that do not wait diverge there.
 #include <algorithm>
 #include <functional>
 #include <iterator>

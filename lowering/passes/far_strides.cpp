@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kFarBytes = 512;
 constexpr int kDepthOfStride = 24;
 
-// By how much a value grows from trip to trip.
+// The amount by which a value grows from trip to trip.
 struct Growth {
   uint64_t distance = 0;  // absolute, of a known one
   bool unknown = false;   // uniform, but a number of run time

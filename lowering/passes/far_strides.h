@@ -1,4 +1,5 @@
-// Loops that walk down columns: memory is in order from thread to thread, not from trip to trip.
+// Finds loops that walk down columns: consecutive memory is accessed from thread to thread, not from trip to
+// trip.
 #pragma once
 
 #include "lowering/passes/thread_loop.h"

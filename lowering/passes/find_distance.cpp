@@ -50,7 +50,7 @@ bool DistanceFinder::IsStored(uint32_t slot) const {
   });
 }
 
-// The same in all threads, and available before they run the region.
+// True where the value is the same in all threads and available before they run the region.
 bool DistanceFinder::IsOfBlock(ValueId value, int depth) const {
   const ir::Inst* def = DefinitionOf(f_, value);
   if (f_.at_block(f_.at_value(value).block).level != ir::Level::kLane) return true;
@@ -80,7 +80,7 @@ bool DistanceFinder::CountsThreads(ValueId value, int depth) const {
                              [&](ValueId operand) { return CountsThreads(operand, depth - 1); });
 }
 
-// Of a loop that begins with such a value: what it adds in a trip is not looked at.
+// True for a loop variable that begins with such a value; the amount added in each trip is not examined.
 bool DistanceFinder::ParameterCountsThreads(const ir::Value& param, int depth) const {
   for (ir::BlockId block : region_) {
     if (block == param.block) break;
@@ -128,7 +128,7 @@ ValueId DistanceFinder::RootOf(ValueId value) const {
   return value;
 }
 
-// Of a value with this root, where the root's low bits are known.
+// The known low bits of a value with this root, where the root's low bits are known.
 uint32_t DistanceFinder::LowBits(ValueId value, ValueId root, uint32_t of_root) const {
   if (value == root) return of_root;
   const ir::Inst& def = *DefinitionOf(f_, value);

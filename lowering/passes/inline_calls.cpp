@@ -162,8 +162,8 @@ class Inliner {
   const InlinePlan& plan_;
 };
 
-// The functions that kernels reach, in the order in which they are found. Each is asked for its calls once,
-// so that it can be changed before.
+// The functions that kernels reach, in the order in which they are found. The calls of each are read once, so
+// that it can be changed before.
 class Reached {
  public:
   explicit Reached(const ir::Module& module)

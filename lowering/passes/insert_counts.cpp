@@ -1,6 +1,6 @@
-// Counting code: how often threads enter each block of the program, in a variable of the module, one word a
-// counter. What a block of the program does is the same each time (bytes, operations), so that a profile
-// knows what a launch did.
+// Counting code: a variable of the module, one word a counter, holds how often threads enter each block of
+// the program. A block does the same work each time (bytes, operations), so a profile can compute the work of
+// a launch.
 //
 //   before             after
 //     ^b2:               ^b2:

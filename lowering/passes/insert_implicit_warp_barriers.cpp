@@ -14,10 +14,10 @@
 //
 // Targets before sm_70 run the converged lanes of a warp in lock step, and programs for them exchange values
 // through volatile shared memory without any barrier: there each volatile access of shared memory is followed
-// by a barrier of the converged lanes. From sm_70 on such programs are wrong by the manual, but lanes that
-// have not diverged stay together on every GPU so far, and old code is built for new targets all the time: so
-// the same is done there for functions that rely on it (volatile_exchange.h), by name of the memory: a
-// generic address is more likely a flag in global memory.
+// by a barrier of the converged lanes. From sm_70 on such programs are wrong by the manual, but on every GPU
+// so far lanes that have not diverged stay together, and old code is often built for new targets. So the same
+// is done there for functions that rely on it (volatile_exchange.h), but only for accesses that name shared
+// memory: a generic address is more likely a flag in global memory.
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"

@@ -19,10 +19,10 @@
 //
 // Loops that walk down columns go outside too, if all threads take the same trips: a barrier ends each trip.
 //
-// A thread takes the trips that it took before; between two of them the others take theirs, which nothing
-// orders. What a thread carries from trip to trip is in slots, so the loop must be short and carry little.
-// All threads of the block must come to the loop, but for the branch in front of it that skips it; none may
-// wait before it.
+// Each thread still takes its own trips in order; between two of them the other threads take theirs, which
+// nothing in the program orders. What a thread carries from trip to trip is in slots, so the loop must be
+// short and carry little. All threads of the block must reach the loop, except over a branch in front of it
+// that skips it; none may wait before it.
 #include <algorithm>
 #include <optional>
 
@@ -149,7 +149,8 @@ class Interchanger {
     return count == 1;
   }
 
-  // Each branch that decides whether the loop is reached is uniform, but for one that skips the loop.
+  // True where each branch that decides whether the loop is reached is uniform, except one that skips the
+  // loop.
   bool AllCome(ThreadLoop& loop) {
     deciding_.Forget();
     std::vector<uint32_t> found{loop.header.index};

@@ -1,4 +1,4 @@
-// Two halves that go from block to block and are put together to words there go as words.
+// Two halves that are passed from block to block and packed into a word there are passed as that word.
 //
 //   before                                      after
 //     br ^loop(%zero, %zero)                      %0 = pack i32 %zero, %zero
@@ -10,7 +10,7 @@
 //     cond_br %more, ^loop(%x, %y), ...           cond_br %more, ^loop(%s), ...
 //
 // Compilers keep a half2 as its two members between the instructions that compute with both. Vectors compute
-// with both at once (analysis/lanes/half_pairs.h), and would part and join them in each trip.
+// with both at once (analysis/lanes/half_pairs.h), and would unpack and pack them in each trip.
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -10,7 +10,7 @@
 //
 // functions[0] is the kernel that was requested. Another one joins it if it adds little to the code, and if a
 // launch of either would be prepared alike: the same shared variables, size of the parameters and required
-// shape. The rest become declarations. Local variables of the kernels overlap, since one of them runs.
+// shape. The rest become declarations. Local variables of the kernels overlap, since only one of them runs.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +33,8 @@ size_t SizeOf(const ir::Function& f) {
   return size;
 }
 
-// What a kernel reaches by calls: functions, and shared variables, those in the contents of others too.
+// The functions and shared variables that a kernel reaches by calls, also through the contents of other
+// variables.
 class Closure {
  public:
   Closure(const ir::Module& module, const std::vector<bool>& targets, uint32_t kernel)

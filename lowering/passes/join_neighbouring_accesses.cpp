@@ -9,7 +9,7 @@
 // Apart, each access of a vector of threads is a gather with a stride; together they are one run of memory
 // that shuffles divide. Where threads' runs are far from each other (a row for each thread, a record that an
 // index chooses), each thread's is one access. Accesses that overlap those of the next thread (x[i - 1],
-// x[i], x[i + 1]) are best as they are. The stride only decides whether it pays, so that it may be a guess.
+// x[i], x[i + 1]) are best as they are. The stride only decides whether joining pays, so it may be a guess.
 // Loads move up to the first of them and stores down to the last, past accesses that cannot meet them.
 //
 // Parts of a word that were loaded one by one and packed, as code does that may not assume that the word is
@@ -132,7 +132,7 @@ class AccessJoiner {
                           (inst.attrs.space == Space::kParam || inst.attrs.space == Space::kConst);
       if (frozen || inst.op == Opcode::kCheckAccess || ir::Info(inst.op).effect == ir::Effect::kPure)
         continue;
-      // Generic addresses may reach the thread's own variables too.
+      // Generic addresses may also reach the thread's own variables.
       CloseAll();
     }
     CloseAll();

@@ -1,5 +1,5 @@
-// Kernels that resume lanes run a warp by code for all its lanes until these part at a branch: that code,
-// which was made as a function of its own (partings.cpp), becomes part of the kernel.
+// A kernel that resumes lanes runs a warp by code for all its lanes until they diverge at a branch. That code
+// was made as a function of its own (partings.cpp); here it becomes part of the kernel.
 //
 // clang-format off
 //   before: the kernel                       after
@@ -14,9 +14,10 @@
 //     w9 [warp]: end_warp                      w9 [warp]: for_lanes gone, end ; gone [lane]: exit_lane
 // clang-format on
 //
-// A warp begins at point 0, all lanes at once; at a point where it left they run on their own, to the end of
-// the kernel. Slots of the two have different numbers. Code that the passes have given what does not fit in
-// (loops over warps one after the other, lanes that wait in arms) is left out.
+// A warp begins at point 0 with all lanes at once; from the point where it leaves that code, its lanes run
+// one by one to the end of the kernel. The slots of the two have different numbers. The code is dropped where
+// passes have added constructs that do not fit in (loops over warps one after the other, lanes that wait in
+// arms).
 #include <algorithm>
 #include <optional>
 

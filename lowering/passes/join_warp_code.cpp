@@ -9,7 +9,7 @@
 //     w1 [warp]: %t = slot_load 2 ; %n = shuffle %t ...
 //
 // Lane code qualifies where it is short, straight and pure: then all lanes of the warp may execute it at
-// once, those that do not run too, and no loop over lanes is needed. Between a reduction's shuffles, and
+// once, even lanes that do not run, and no loop over lanes is needed. Between a reduction's shuffles, and
 // between the loads and products of matrices, nothing else remains. A slot's value is known from its store or
 // load to the next store, along code that has one predecessor each (value numbering over extended basic
 // blocks: Muchnick, section 12.4).

@@ -11,9 +11,9 @@
 // Such a kernel has a data race: sums of a block that are taken twice, without a barrier between the last
 // thread's read of the first and the first thread's write of the second. On a GPU the warps leave the barrier
 // within a few cycles of each other, so that programs with it are published and pass their own tests; here a
-// warp would run all of the region before the next one begins it. Every order of what races is as right as
-// any other, and this is the one that the programs were tested with. A read at one address that is known is
-// looked for, since there hardly anything but a race makes the barrier seem needed.
+// warp would run all of the region before the next one begins it. Every order of racing accesses is as right
+// as any other, and this is the one that the programs were tested with. The pass looks for a read at one
+// known address, where hardly anything but a race makes the barrier seem needed.
 #include <algorithm>
 #include <optional>
 #include <utility>

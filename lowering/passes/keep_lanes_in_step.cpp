@@ -9,15 +9,14 @@
 //     store %p, %b                        barrier_warp {legacy}
 //                                         store %p, %b
 //
-// The barrier is one of the lanes that are converged here. It is between what may be read and what may
-// be written next, and between what may be written and the fence or atomic by which others learn of it: loads
-// may run in any order, and so may stores of equal values. Where the first lane writes for all, they wait for
-// it before they read, unless they wait for its result anyway. Variables in shared memory
-// whose address is used for nothing but loads and stores are distinguished from each other and from all else:
-// the table of stacks, which every function with a frame reads and writes, is one. Where a function may write
-// before it reads, the barrier is at its entry, and not at each of its calls; what lanes may still have to
-// read after a call follows from the function's body, callees before callers. Code of other compilers may not
-// count on this and stays as it is.
+// The barrier is one of the lanes that are converged there. It goes between reads and the writes that may
+// overwrite them, and between writes and the fence or atomic that publishes them: loads may run in any order,
+// and so may stores of equal values. Where the first lane writes for all, the others wait for it before they
+// read, unless they wait for its result anyway. Variables in shared memory whose address is used for nothing
+// but loads and stores are distinguished from each other and from all else: the table of stacks, which every
+// function with a frame reads and writes, is one. Where a function may write before it reads, the barrier is
+// at its entry, and not at each of its calls; what lanes may still have to read after a call follows from the
+// function's body, callees before callers. Code of other compilers may not count on this and stays as it is.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

@@ -8,9 +8,9 @@
 //     ^one: store shared %s + 64, %scales       cond_br %one, ^one, ^rest
 //                                               ^one: store shared %s + 64, %scales
 //
-// Where a warp is one vector that costs nothing, and the result is that of before; where lanes go one by one
-// or by groups, the first lane would store before the last one has cleared. Which accesses these are:
-// analysis/memory/lock_step.h. They still are a race, which race checks report: these come before.
+// Where a warp is one vector, this costs nothing and changes no result; where lanes run one by one or by
+// groups, the first lane would store before the last one has cleared. analysis/memory/lock_step.h finds the
+// accesses. They are still a race, and race checks report it, since checks are inserted before this pass.
 #include <algorithm>
 
 #include "analysis/memory/lock_step.h"

@@ -28,7 +28,7 @@ class Strides {
   Strides(const ir::Function& f, const ThreadLoop& loop, const analysis::UniformityResult& uniformity)
       : f_(f), loop_(loop), uniformity_(uniformity) {}
 
-  // From a thread to the next one in the row; nothing where it is not known.
+  // The stride from a thread to the next one in the row; nothing where it is unknown.
   std::optional<int64_t> Of(ValueId value, int depth = kDepth) const {
     if (depth == 0) return std::nullopt;
     const auto& params = f_.at_block(loop_.header).params;

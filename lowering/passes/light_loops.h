@@ -1,6 +1,6 @@
-// Loops that the emitter makes wide vectors of (lowering/llvm/lanes/lane_width.h), where they stay inside the
-// loop over threads: what they carry stays in registers, and a trip walks over hundreds of neighbouring
-// elements.
+// Finds loops that the emitter makes wide vectors of (lowering/llvm/lanes/lane_width.h) if they stay inside
+// the loop over threads: the values that they carry stay in registers, and a trip walks over hundreds of
+// neighbouring elements.
 #pragma once
 
 #include "analysis/values/uniformity.h"

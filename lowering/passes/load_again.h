@@ -1,4 +1,4 @@
-// Values of the code before a suspension, for the code after it.
+// Loads values of the code before a suspension again for the code after it.
 #pragma once
 
 #include "ir/function.h"

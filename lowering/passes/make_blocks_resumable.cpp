@@ -1,5 +1,5 @@
-// Blocks that suspend (design of tier T4): all that is live across regions is in slots already, so a block is
-// put aside by returning at a yield. No stack is kept, and regions stay the loops of T0 and T1.
+// Blocks that suspend (design of tier T4): all values that are live across regions are in slots already, so a
+// block suspends by returning at a yield. No stack is kept, and regions stay the loops of T0 and T1.
 //
 // clang-format off
 //   before (Collapsed)                       after (Collapsed, resumes blocks)
@@ -19,7 +19,7 @@
 //                                              after2 [block]: br loop
 // clang-format on
 //
-// Warps that have come to the end of their region have place 0 and skip the further rounds.
+// Warps that have reached the end of their region have place 0 and skip the remaining rounds.
 #include <optional>
 
 #include "ir/build.h"

@@ -15,10 +15,10 @@
 //     second: %e = pending ; pending = 0 ; parked = (parked & ~%e) | arrived ; set_live_mask %e ; br e
 //     rejoin: parked &= ~arrived ; set_live_mask arrived ; br j
 //
-// set_live_mask is last: the lanes that continue are others than those that computed. Lanes that agree take
-// one way. Where the lanes of an arm may all exit, its for_lanes gets a third edge, to `next`; a rejoin that
-// no lane has reached goes to `next` of the branch around it. The first half, here, comes before slots are
-// made, so that values that differ between the arms get a slot for each lane; the second is
+// set_live_mask is last: the lanes that continue differ from those that computed. Lanes that agree take one
+// way. Where the lanes of an arm may all exit, its for_lanes gets a third edge, to `next`; a rejoin that no
+// lane has reached goes to `next` of the branch around it. The first half, here, comes before slots are made,
+// so that values that differ between the arms get a slot for each lane; the second is
 // sequence_divergent_arms.cpp. A branch stays with its agreement when an arm leads back to it (lanes would
 // leave a loop at different trips).
 #include "lowering/passes/mask_divergent_arms.h"
@@ -76,8 +76,8 @@ class ArmFinder {
     return arms;
   }
 
-  // A branch whose arms can be entered from elsewhere is run within those of the closest branch around it
-  // that has arms of its own. That one is then divided, too.
+  // A branch whose arms can be entered from elsewhere runs within the arms of the closest branch around it
+  // that has arms of its own. That branch is then masked as well.
   bool Host(BlockId guest) {
     if (hosts_.empty()) FindHosts();
     const BlockId host = hosts_[guest.index].branch;
@@ -213,7 +213,8 @@ class ArmFinder {
     return names[0] != names[1] ? names[0] : ways[0].size() > ways[1].size();
   }
 
-  // Whether a mask comes from asking who decides how at the branch, or who is here on a way.
+  // Whether a mask comes from a vote on the branch's decision, or from a vote of the lanes that are present
+  // on a path.
   bool KnowsWay(ValueId mask, ValueId decision, const std::vector<BlockId>& way) const {
     std::vector<ValueId> work{mask};
     std::vector<bool> seen(f_.values.size());

@@ -1,6 +1,6 @@
-// Brings the threads of a block together before and after a wait that all of them take, where that holds up
-// no thread that another one needs (analysis/regions/block_waits.h): the wait of cuda::barrier, one for the
-// bytes of a bulk copy. Blocks that suspend then run it (defer_waits.cpp), most often without another trial,
+// Brings the threads of a block together before and after a wait that all of them take, where that delays no
+// thread that another one needs (analysis/regions/block_waits.h): the wait of cuda::barrier, or for the bytes
+// of a bulk copy. Blocks that suspend then run it (defer_waits.cpp), most often without another trial,
 // instead of lanes.
 //
 //   before                                 after

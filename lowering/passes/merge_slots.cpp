@@ -1,4 +1,5 @@
-// Slots that hold one value after the other become one, and loops over lanes that have nothing to do go.
+// Slots that hold the same variable one after the other become one slot, and loops over lanes without any
+// work are removed.
 //
 //   before                                     after
 //     l0: %s = slot_load 5 ; ...                 l0: %s = slot_load 5 ; ...
@@ -8,8 +9,8 @@
 //
 // A variable of a loop has a slot as the loop's parameter, one as the value of its last trip and one where
 // the loop is left. They become one where a copy connects them and neither holds a value that is still needed
-// when the other is stored (Chaitin's interference). What is live is asked for a single thread: it runs the
-// code of a loop over lanes, then what follows the loop.
+// when the other is stored (Chaitin's interference). Liveness is that of a single thread: it runs the code of
+// a loop over lanes, then the code after the loop.
 #include <algorithm>
 #include <numeric>
 #include <set>

@@ -10,8 +10,8 @@
 //                                            w: shuffle %s
 //
 // A region without warp operations runs for all threads of a block at once, so that memory is read in the
-// order of its addresses: row after row, where warps one after the other would read parts of all rows. What
-// follows from a row is computed before the next one is loaded, so that few values are alive at a time.
+// order of its addresses: row after row, where warps one after the other would read parts of all rows. Values
+// that depend on a row are computed before the next row is loaded, so that few values are live at a time.
 #include <algorithm>
 #include <set>
 

@@ -1,6 +1,7 @@
-// Kernels that resume lanes because the lanes of a warp may take a branch differently: mostly they do not
-// (a loop of `for (i = lane; i < n; i += 32)` around a shuffle, n a multiple of 32). Each such branch of the
-// code for warps asks, and where lanes differ all of them continue one by one.
+// Some kernels resume lanes only because the lanes of a warp may take a branch differently, and usually they
+// do not (a loop of `for (i = lane; i < n; i += 32)` around a shuffle, n a multiple of 32). They get a second
+// code for whole warps: it tests at each such branch whether the lanes agree, and where they differ all of
+// them continue one by one.
 //
 //   before                            after
 //     b: ...                            b:    ... ; br t
@@ -12,9 +13,9 @@
 //                                       out:  leave 7 ; br gone
 //                                       gone: exit
 //
-// Both votes are of the lanes that are here, so what the new branches decide by is uniform. The copy is T1,
-// or T2 where it has barriers. Where lanes differ, what their code needs from there on is kept in its slots,
-// and the scheduler runs them to the end of the kernel.
+// Both votes are of the lanes that are present, so the conditions of the new branches are uniform. The copy
+// is T1, or T2 where it has barriers. Where lanes differ, the values that their code needs from there on are
+// kept in its slots, and the scheduler runs them to the end of the kernel.
 #include "lowering/passes/partings.h"
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ using ir::Opcode;
 using Lines = std::vector<uint32_t>;  // of branches, in ascending order
 
 constexpr int kMaxRounds = 8;  // a branch that is mended may show another
-// Of kernels for which a second code is tried: larger ones, into which calls by pointer have been brought,
+// The size up to which kernels get a second code. Larger ones, into which indirect calls have been flattened,
 // take seconds for each round and twice as long to compile.
 constexpr size_t kMaxParted = 4000;
 

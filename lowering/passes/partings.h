@@ -1,5 +1,5 @@
-// Branches of a kernel that resumes lanes at which the lanes of a warp may part, and the same kernel for
-// warps whose lanes do not: see partings.cpp.
+// Branches of a kernel that resumes lanes at which the lanes of a warp may diverge, and the same kernel for
+// warps whose lanes do not diverge: see partings.cpp.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct Parting {
   std::vector<Kept> slots;  // what those of the function hold for a lane that continues there
 };
 
-// Whether kernels that resume lanes may have such code: not in a tier or an order of lanes that is asked for.
+// Whether kernels that resume lanes may have such code: not where the caller has chosen a tier or an order of
+// lanes.
 bool TriesTogether(const PassOptions& options);
 
 // Divides the blocks of those branches that regions need lanes to take together. The error names what keeps

@@ -29,7 +29,8 @@ bool HasWholeWords(const ir::Function& f, const ir::Inst& load) {
   });
 }
 
-// Loads from which the values are computed, through whatever has no effect and through blocks' parameters.
+// Finds the loads from which the values are computed, through instructions without effects and through block
+// parameters.
 class Sources {
  public:
   explicit Sources(const ir::Function& f)

@@ -1,4 +1,4 @@
-// A part of keep_lanes_in_step: accesses that other warps' may come between.
+// A part of keep_lanes_in_step: accesses between which accesses of other warps may come.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Loops that keep a sum in memory and walk along a row of each thread's own read what a trip needs before its
-// stores, where a test shows that these do not meet it.
+// In a loop that keeps a sum in memory and walks along a row of each thread's own, the loads of a trip move
+// before its stores where a run-time test shows that the stores do not overlap them.
 //
 //   before                               after
 //     h: %a = load [%p]                    h: %a = load [%p]
@@ -14,9 +14,10 @@
 //                                       slow: what was in h
 //                                        end: cond_br %d, h, x
 //
-// The program's compiler may not do that: it does not know that the arrays are different ones. Elements that
-// a thread has in a row are one access then (the pass after this one), where each was a gather; stores that a
-// later one of the trip covers are left out, and loads of what the thread has stored take its value.
+// The program's compiler may not do that, since it does not know that the arrays are different. Afterwards
+// the elements of a thread's row are one access (the next pass), where each was a gather; a store that a
+// later store of the trip covers is removed, and a load of bytes that the thread has stored takes the stored
+// value.
 #include <algorithm>
 #include <map>
 #include <optional>

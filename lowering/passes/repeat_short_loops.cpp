@@ -1,5 +1,5 @@
-// Loops of which the block's shape shows that some threads take one trip and others two or three become that
-// many copies of their body, each for the threads that come to it.
+// Where the block's shape shows that some threads take one trip of a loop and others two or three, the loop
+// becomes that many copies of its body, each for the threads that reach it.
 //
 //   before, in blocks of 256 threads      after
 //     h(%i):  ... %n = add %i, 256          h:  ... %n = add %tid, 256
@@ -8,8 +8,8 @@
 //     (from outside: %i = %tid)             h2: ... br x
 //
 // Blocks of threads that load a tile with its edge, or a table a little larger than they are, have such
-// loops. As a loop the threads part in it from trip to trip, and no vector's lanes are known to take part;
-// the first copy is code that all threads run, the others a branch that lane vectors skip as one.
+// loops. In a loop the threads diverge from trip to trip, and no lane is known to take part; all threads run
+// the first copy, and whole vectors skip the others by one branch.
 #include <algorithm>
 #include <array>
 #include <map>

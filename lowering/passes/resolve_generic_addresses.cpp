@@ -6,8 +6,9 @@
 //     %v = load i32 generic %h          %v = load i32 local %k
 //     %y = from_generic local %h        (uses of %y are %k)
 //
-// Compilers keep both forms of a pointer where a function that takes a generic one was inlined. Local memory
-// of which a generic address remains is one thread's at a time; with offsets alone, it is words of all lanes.
+// Compilers keep both forms of a pointer where a function that takes a generic one was inlined. If a generic
+// address of local memory remains, the memory of one thread is contiguous; with offsets alone, the words of
+// all lanes are interleaved.
 #include <algorithm>
 #include <vector>
 
@@ -169,7 +170,7 @@ class Resolver {
     }
   }
 
-  // Of a variable's address, which insert-checks has made generic; other operands stay.
+  // The window offset of a variable's address, which insert-checks has made generic; other operands stay.
   ValueId WindowOffset(ValueId base) const {
     const ir::InstId def = f_.at_value(base).def;
     const bool is_generic = def.valid() && f_.at_inst(def).op == Opcode::kToGeneric;

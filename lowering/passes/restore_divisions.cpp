@@ -18,11 +18,11 @@
 //     %f = add %e, %h
 //     %q = shr_u %f, 2
 //
-// A quotient of neighbouring numbers is known to be the same, or to step once (tiles with a halo are filled
-// by threads in one line: `tile[i / 20][i % 20]`); of the product's upper half nothing is known. Machine code
-// has the multiplication either way. The multipliers are those of Granlund and Montgomery, Division by
-// Invariant Integers using Multiplication (1994): the divisor follows from one, and that all numbers are
-// divided by it is checked here.
+// The quotients of neighbouring numbers are known to be equal or to step once (threads in one line fill tiles
+// with a halo: `tile[i / 20][i % 20]`); nothing is known about the upper half of a product. Machine code has
+// the multiplication either way. The multipliers are those of Granlund and Montgomery, Division by Invariant
+// Integers using Multiplication (1994): the divisor follows from the multiplier, and this file checks that
+// the result is right for all numbers.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -186,7 +186,7 @@ class Matcher {
     return division;
   }
 
-  // Of a product of unsigned numbers, in either form.
+  // The upper half of a product of unsigned numbers, in either form.
   std::optional<Product> UpperHalfOf(ValueId value) const {
     if (const ir::Inst* upper = Of(value, Opcode::kMulHiU)) return UpperHalf(*upper);
     const ir::Inst* low = Of(value, Opcode::kTrunc);

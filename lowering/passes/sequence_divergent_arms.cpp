@@ -1,15 +1,15 @@
 // The second half of masking divergent arms, on the Collapsed form: see mask_divergent_arms.cpp.
 //
-// Where the ways from a branch have no block in common except the join, one arm runs after the other.
-// Otherwise, and where a branch within the arms leads to blocks that other ways lead to as well (a guest),
-// lanes gather at each such block t (Diamos et al. 2011: thread frontiers):
+// Where the paths from a branch have no block in common except the join, one arm runs after the other.
+// Otherwise, and where a branch within the arms leads to blocks that other paths also reach (a guest), lanes
+// gather at each such block t (Diamos et al. 2011: thread frontiers):
 //
 //     b, guests:  wait.t |= takers ; wait.e |= others ; parked |= live ; br dispatch
 //     u -> t:     wait.t |= live ; parked |= live ; br dispatch
 //     dispatch:   for the first t in topological order with wait.t != 0
 //                 lanes = wait.t ; wait.t = 0 ; parked &= ~lanes ; set_live_mask lanes ; br t
 //
-// The join is the last: no lane waits any more when lanes continue there.
+// The join is the last one: when lanes continue there, no lane waits any more.
 #include "lowering/passes/arm_sequencer.h"
 
 namespace ptx2cpu::lowering {

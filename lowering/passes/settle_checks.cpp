@@ -1,7 +1,7 @@
-// Accesses that cannot race are checked for their bounds only: those of shared memory that no thread's access
-// between the same barriers meets (analysis/memory), and those of global memory whose allocation the kernel
-// accesses in no other way: it only reads there, or only by atomics that order nothing, or each thread has an
-// element of its own (analysis/memory/grid_elements).
+// Accesses that cannot race are checked for their bounds only. In shared memory these are the accesses that
+// overlap no other thread's access between the same barriers (analysis/memory). In global memory they are
+// accesses of an allocation which the kernel only reads, or only changes by atomics that order nothing, or in
+// which each thread has an element of its own (analysis/memory/grid_elements).
 //
 //   before                                       after
 //     %x = load i64 param [0]                      (the same)
@@ -11,14 +11,13 @@
 //     check_access writes %b, 4, -1                check_access writes bounds_only own_elements %b, 4, 1
 //     store f32 global %b, %v     ; y + 4 * (ctaid.x * ntid.x + tid.x)
 //
-// The third operand has a bit for each word of the parameters that an address of an access which could race
-// with this one may come from. The runtime compares: an access of an allocation that none of these words
-// points into needs no record of who made it. Not done where such an address may come from elsewhere: each
-// must be a pointer that was a parameter, plus integers; what is put together from loaded parts, or else is
-// no such sum, may be any address.
+// The third operand has a bit for each word of the parameters from which the address of an access that could
+// race with this one may come. The runtime compares: an access of an allocation that none of these words
+// points into needs no record. This requires that each such address is a pointer parameter plus integers; an
+// address that is computed otherwise, for example from loaded parts, may be any address.
 //
-// Of warp operations that follow each other without an access in between only the first is announced, and of
-// barriers of the whole block only that threads leave them.
+// Among warp operations that follow each other without an access in between, only the first is announced; for
+// barriers of the whole block, only that threads leave them.
 #include <algorithm>
 #include <initializer_list>
 #include <vector>
@@ -128,14 +127,13 @@ class Origins {
     return !places || *places >= 32;
   }
 
-  // Of what may be an address: whether it is a pointer plus integers, where its operands are such or
-  // integers.
+  // Whether a possible address is a pointer plus integers, given that its operands are.
   bool IsPointer(const ir::Inst& inst) const {
     const auto is = [&](size_t n) { return !is_other_[inst.operands[n].index]; };
     const auto is_one_of = [&](std::initializer_list<Opcode> ops) {
       return std::ranges::find(ops, inst.op) != ops.end();
     };
-    // Of loads WordsOf decides.
+    // WordsOf decides for loads.
     if (is_one_of(
             {Opcode::kLoad, Opcode::kSymbol, Opcode::kParamBase, Opcode::kFunctionAddress, Opcode::kUndef}))
       return true;
@@ -169,7 +167,7 @@ class SharedAccesses {
   // All threads of the block that have not left come to the same barrier each time.
   bool AllTogether() const { return intervals_.known() && intervals_.AllTogether(); }
 
-  // Those that meet no access of another thread in the intervals they are in.
+  // The accesses that overlap no access of another thread in their intervals.
   std::vector<ir::InstId> Apart() const {
     std::vector<ir::InstId> apart;
     // No barrier waits for a copy.
@@ -195,8 +193,8 @@ class SharedAccesses {
   analysis::BarrierIntervals intervals_;
 };
 
-// Barriers of the whole block: that a thread comes to one orders nothing, that it leaves one does, and where
-// all threads leave together one call does for all. Of operations of whole warps one call may do for both.
+// Barriers of the whole block: arriving at one orders nothing, leaving it does, and where all threads leave
+// together one call serves all. For operations of whole warps one call may serve both.
 void JoinSteps(ir::Function& f, bool all_together) {
   constexpr uint32_t kWarp = 0xffffffff;
   std::vector<ir::InstId> arrivals;
@@ -278,7 +276,7 @@ class RealAccesses {
   }
 
  private:
-  // Of an access by each thread at its own address.
+  // The number of bytes of an access by each thread at its own address.
   uint64_t BytesOf(const ir::Inst& check) const {
     constexpr uint32_t kOthers =
         PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC | 63u << PTX2CPU_ACCESS_LANES_SHIFT;

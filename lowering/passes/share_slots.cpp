@@ -1,4 +1,4 @@
-// Slots of lanes that are never needed at the same time share one.
+// Lane slots that are never live at the same time share one slot.
 //
 //   before                                       after
 //     slot_store 0, %a ; barrier                   slot_store 0, %a ; barrier
@@ -7,10 +7,11 @@
 //
 // Unrolled code has a value of its own for each copy of a loop's body, and collapsing gives each its own
 // array for all threads of the block: thousands of arrays where a cache holds a hundred. Two slots interfere
-// where one is live when the other is stored (Chaitin); the slots are coloured in the order of the code. What
-// is live is asked for a single thread, as in merge_slots.cpp: it runs one arm of a divergent branch, so that
-// this is asked before lanes wait for those of the other arm. Slots of one turn of a warp are registers later
-// and stay as they are; so do those in which lanes that suspend and what they wait for exchange values.
+// where one is live when the other is stored (Chaitin); the slots are coloured in the order of the code.
+// Liveness is that of a single thread, as in merge_slots.cpp: a thread runs one arm of a divergent branch, so
+// this pass comes before lanes wait for those of the other arm. Slots of one turn of a warp become registers
+// and stay as they are; so do the slots by which suspended lanes exchange values with the operation that they
+// wait for.
 #include <algorithm>
 #include <set>
 

@@ -210,8 +210,8 @@ class Simplifier {
     }
   }
 
-  // A vote that only computes the members of its next turn, as look-back loops of radix sorts have it. One
-  // whose result has no use at all is there for the lanes to meet, and stays.
+  // A vote that only computes the members of its own next turn, as in look-back loops of radix sorts. A vote
+  // whose result has no use at all makes the lanes meet, and stays.
   bool VotesForItself(const ir::Inst& inst) const {
     return inst.op == Opcode::kBallot && ir::HasMembermask(inst.op, inst.attrs.flags) &&
            used_[inst.results[0].index];

@@ -1,5 +1,6 @@
-// Regions whose threads exchange elements over a distance get code of their own for each small one: networks
-// that sort, butterflies of transforms, whose distance is a number that all threads know at run time only.
+// Regions whose threads exchange elements over a distance get code of their own for each small distance: in
+// sorting networks and butterflies of transforms the distance is a uniform number that is known at run time
+// only.
 //
 //   before                                 after
 //     b: for_lanes l, x                      b: %k = slot_load 1 ; cond_br %k % 32 == 0 and %k != 0, f, n

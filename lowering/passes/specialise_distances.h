@@ -1,4 +1,4 @@
-// Which number, known at run time only, decides how far apart the threads of a region access memory.
+// Finds the number, known at run time only, that decides how far apart the threads of a region access memory.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct Distance {
 // The number that an instruction computes, of constants.
 std::optional<uint64_t> ConstantOf(const ir::Function& f, const ir::Inst& inst);
 
-// Of the code that a region's threads run, in the Collapsed phase.
+// Examines the code that a region's threads run, in the Collapsed phase.
 class DistanceFinder {
  public:
   DistanceFinder(const ir::Function& f, const std::vector<ir::BlockId>& region) : f_(f), region_(region) {}

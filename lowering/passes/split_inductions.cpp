@@ -1,4 +1,5 @@
-// Induction variables of loops that hold boundaries: what differs between threads leaves the loop.
+// Induction variables of loops that hold boundaries: the part that differs between threads moves out of the
+// loop.
 //
 //   before                                after
 //     br h(%a)          ; linear in tid     br h(0)

@@ -53,7 +53,7 @@ std::optional<int64_t> ThreadStrides::Find(ValueId id, int depth) {
   return OfOperation(inst, operands);
 }
 
-// What a loop begins with decides, or all ways into an ordinary block that are known.
+// The first value of a loop's parameter decides; for an ordinary block, all known arguments do.
 std::optional<int64_t> ThreadStrides::OfParameter(const ir::Value& value, int depth) {
   if (value.block == f_.entry) return 0;
   for (const ir::Edge* edge : incoming_[value.block.index]) {
@@ -110,7 +110,7 @@ bool ThreadStrides::IsApart(ValueId value, int depth) {
   return apart_[value.index] = apart;
 }
 
-// Of a value without a stride.
+// Whether a value without a known stride is apart in neighbouring threads.
 bool ThreadStrides::FindApart(ValueId id, int depth) {
   const ir::Value& value = f_.at_value(id);
   if (!value.def.valid()) {

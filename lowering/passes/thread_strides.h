@@ -1,4 +1,4 @@
-// By how much values grow from thread to thread along x, as far as their operations show it.
+// The amounts by which values grow from thread to thread along x, as far as their operations show it.
 #pragma once
 
 #include <optional>

@@ -34,7 +34,7 @@ bool TripMixer::IsBoundary(ir::BlockId block) const {
   return ir::IsBarrier(op) || ir::IsCollective(op);
 }
 
-// The active mask of which a mask names only lanes.
+// The block of the active mask that contains all lanes of a membermask.
 std::optional<ir::BlockId> TripMixer::WhereNamed(ir::ValueId mask, int depth) const {
   const ir::InstId id = f_.at_value(mask).def;
   if (!id.valid() || depth == 0) return {};

@@ -1,4 +1,4 @@
-// Collectives that lanes may reach in different trips of a loop.
+// Finds collectives that lanes may reach in different trips of a loop.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace ptx2cpu::lowering {
 
-// Of a function in the Simt phase.
+// Examines a function in the Simt phase.
 class TripMixer {
  public:
   TripMixer(const ir::Function& f, const std::optional<analysis::LaunchShape>& launch);

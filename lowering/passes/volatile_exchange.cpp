@@ -13,7 +13,8 @@ bool IsLoad(const ir::Inst& inst) { return IsVolatile(inst, ir::Opcode::kLoad, i
 bool IsStore(const ir::Inst& inst) { return IsVolatile(inst, ir::Opcode::kStore, ir::Space::kShared); }
 bool Separates(const ir::Inst& inst) { return ir::IsBarrier(inst.op) || inst.op == ir::Opcode::kBarrierWarp; }
 
-// What distinguishes addresses. Each access widens its 32-bit register anew.
+// The number of the value that distinguishes an address from others. Each access widens its 32-bit register
+// again, so conversions are skipped.
 uint32_t AddressOf(const ir::Function& f, const ir::Inst& access) {
   ir::ValueId address = access.operands[0];
   while (f.at_value(address).def.valid() && f.at_inst(f.at_value(address).def).op == ir::Opcode::kZext) {

@@ -9,9 +9,9 @@ namespace ptx2cpu::lowering {
 // op is kLoad or kStore.
 bool IsVolatile(const ir::Inst& inst, ir::Opcode op, ir::Space space);
 
-// Does a volatile store to shared memory reach, with no barrier in between, a volatile load of an address
-// that is none of those stored to? Not if such an access is in a loop that has no block barrier: there
-// lanes wait for each other, one by one, and must not be held together.
+// Whether a volatile store to shared memory reaches, without a barrier in between, a volatile load of an
+// address that is not stored to. False if such an access is in a loop without a block barrier: there lanes
+// wait for each other, one by one, and must not be held together.
 bool ExchangesByLockStep(const ir::Function& f);
 
 }  // namespace ptx2cpu::lowering

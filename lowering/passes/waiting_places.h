@@ -1,4 +1,5 @@
-// Where threads go that wait for another thread's store, so that they hold up none that could continue.
+// The blocks to which threads that wait for another thread's store go, so that they delay no thread that
+// could continue.
 #pragma once
 
 #include <functional>
@@ -36,7 +37,7 @@ class WaitingPlaces {
 
 bool IsBoundary(const ir::Function& f, ir::BlockId block);
 
-// Of the edge back.
+// The target of the back edge.
 ir::BlockId TargetOf(const ir::Function& f, const analysis::SpinLoop& loop);
 
 // The blocks to which control comes from these, not beyond those that `end` it.

@@ -1,6 +1,6 @@
-// A probe of a hash table by compare-and-swap decides by what other threads may change, as a lock does, but
-// the next trip is at the next place; a queue's counter gives the next piece of work. To suspend in each trip
-// costs many times the trip.
+// Loops that depend on values that other threads may change, as locks do, but make progress in each trip: a
+// probe of a hash table by compare-and-swap continues at the next place, a queue's counter gives the next
+// piece of work. Suspending in each trip would cost many times the trip.
 //
 //   before (Simt)                              after
 //     ^b0:       br try(%h)                      ^b0:        br trials(%h)
