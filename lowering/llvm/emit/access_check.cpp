@@ -1,4 +1,4 @@
-// CheckAccess: where only bounds and alignment are asked for, a test that costs a few instructions.
+// CheckAccess: where only bounds and alignment are checked, a test of a few instructions comes first.
 //
 //   x = rotate_right(address - base, log2 of the alignment)
 //   if (x >= positions) call ptx2cpu_check_accesses

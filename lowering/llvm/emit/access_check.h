@@ -1,4 +1,4 @@
-// Checks of accesses: what is tested in the code itself, and the call where that does not suffice.
+// Checks of accesses: a test in the code itself, and a call where the test does not suffice.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class AccessCheck {
  public:
   explicit AccessCheck(Site& site);
 
-  // Whether code can find on its own that an access is right: that it is in the window or in the allocation
+  // Whether the test alone can show that an access is right: that it is in the window, or in the allocation
   // that the site found last.
   bool IsTested() const { return positions_ != nullptr; }
   // i1, or a vector of it: the address is known to be right. Only where IsTested.

@@ -31,7 +31,7 @@ Status AgreeInWarp(Site& s) {
   return {};
 }
 
-// The first live warp's value is kept; every other one must have it too.
+// The first live warp's value is kept; every other warp must have the same one.
 Status AgreeInBlock(Site& s) {
   llvm::Type* type = s.e.m.MemoryTypeOf(s.e.TypeOf(s.inst.results[0]));
   llvm::AllocaInst *agreed = s.e.body.Scratch(type, 1), *have = s.e.body.Scratch(s.e.I(8), 1);

@@ -64,7 +64,7 @@ std::vector<ir::BlockId> ReachedFrom(const ir::Function& f, ir::BlockId entry) {
 }
 }  // namespace
 
-// Those of which it is not known that they are aligned.
+// The accesses that are not known to be aligned.
 std::vector<AlignmentNotes::Access> AlignmentNotes::Find(ir::BlockId entry, bool* calls) {
   std::vector<Access> accesses;
   for (ir::BlockId block : ReachedFrom(e_.f, entry)) {
@@ -152,7 +152,7 @@ void AlignmentNotes::Note(const ir::Inst& inst, size_t operand, llvm::Value* is_
   Add(own_.at({&inst, operand}), is_misaligned);
 }
 
-// Of the first access that may be meant.
+// The line of the first access that may have set a bit.
 llvm::Value* AlignmentNotes::LineOf(llvm::ArrayRef<llvm::Value*> bits) {
   llvm::Value* line = b_.getInt32(0);
   for (size_t i = flags_.size(); i-- > 0;) {

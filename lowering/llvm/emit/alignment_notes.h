@@ -1,20 +1,20 @@
-// Misaligned accesses of lanes, found without a branch at the access: a branch there keeps loops over lanes
+// Finds misaligned accesses of lanes without a branch at the access: a branch there keeps loops over lanes
 // from becoming vectors, and x86 itself does not fault.
 //
 //   for lanes: if (i < n) y[i] = x[i]     ->   bad = (x | y) & 3 ? true : false
 //                                              for lanes: if (i < n) { noted |= bad; y[i] = x[i]; }
 //                                              if (noted) fault(x & 3 ? line of the load : line of the store)
 //
-// The remainder of an address modulo the access's size is mostly known from a kernel parameter
-// alone (residues.h): such accesses are noted once per region, in the earliest block that leads to them for
-// sure. Others are noted in place, unless one that comes before has the same residue. Notes are
-// single bits: vectors of them are masks, and joining a mask's lanes is cheap.
+// The remainder of an address modulo the access's size is mostly known from a kernel parameter alone
+// (residues.h): such accesses are noted once per region, in the earliest block that always leads to them.
+// Others are noted in place, unless an earlier access has the same residue. Notes are single bits: vectors of
+// them are masks, and joining a mask's lanes is cheap.
 //
-// Still LLVM interleaves loops that carry bits more than others, and each row of a block's threads begins and
-// ends with the joining: matrix products lost 7 %. So code of the JIT assumes that parameters are as aligned
-// as the accesses that depend on them alone need it (AlignmentChecks::kAssumed, KernelLayout::alignments):
-// the launcher checks the parameters, and uses code with notes if they are not. Few kernels have
-// anything left to note then.
+// Even so, LLVM interleaves loops that carry bits more than others, and the masks are joined for each row of
+// a block's threads: matrix products lost 7 %. So code of the JIT assumes that parameters are as aligned as
+// the accesses that depend on them alone need it (AlignmentChecks::kAssumed, KernelLayout::alignments): the
+// launcher checks the parameters, and uses code with notes if they are not. Few kernels have anything left to
+// note then.
 //
 // Where a branch costs little (lanes one by one, called functions, atomics, code above lane level) there is
 // one at the access: CheckAlignment in memory.cpp.
@@ -36,7 +36,7 @@ using analysis::Residues;
 
 struct FunctionEmitter;
 
-// What must be aligned where an instruction accesses memory: an operand, and how.
+// An operand that must be aligned where an instruction accesses memory, and its alignment.
 struct AlignedOperand {
   size_t operand = 0;
   uint64_t align = 1;
@@ -46,8 +46,8 @@ std::vector<AlignedOperand> AlignedOperandsOf(const ir::Function& f, const ir::I
 
 class AlignmentNotes {
  public:
-  // Of the region that begins at `entry`. `all_enter`: every region starts with a lane that runs `entry`, so
-  // that what is noted there is so before the loop. Emits code in front of the region's loop.
+  // Finds the notes of the region that begins at `entry`. `all_enter`: some lane runs `entry` each time, so
+  // that the notes of that block may be made before the loop. Emits code in front of the region's loop.
   AlignmentNotes(FunctionEmitter& e, ir::BlockId entry, bool all_enter);
 
   bool Has(ir::BlockId block) const { return at_block_.contains(block); }
@@ -101,22 +101,21 @@ class AlignmentNotes {
   bool carries_ = false;
 };
 
-// What is known of the alignment of a function's addresses, and the notes of the region that is being
-// emitted.
+// The known alignment of a function's addresses, and the notes of the region that is being emitted.
 class Alignment {
  public:
   explicit Alignment(FunctionEmitter& e) : e_(e) {}
-  // What an address leaves when it is divided by `align`.
+  // The remainder of an address divided by `align`.
   Residue ResidueOf(ir::ValueId address, uint64_t align);
-  // Whether the launcher sees to it that such an address is aligned.
+  // Whether the launcher ensures that such an address is aligned.
   bool IsAssumed(const Residue& residue, uint64_t align);
-  // Of residues that are not values, known from the function's entry (i1): whether such an address is
-  // misaligned.
+  // For residues that are not values: whether such an address is misaligned (i1), computed in the function's
+  // entry block.
   llvm::Value* IsMisaligned(const Residue& residue, uint64_t align);
   // Null where misaligned accesses are not noted.
   AlignmentNotes* notes() { return notes_ ? &*notes_ : nullptr; }
 
-  // Around the loop over lanes that the region at `entry` is run by; Finish() is after the loop.
+  // Encloses the loop over lanes that runs the region at `entry`; Finish() is called after the loop.
   class Region {
    public:
     Region(Alignment& alignment, ir::BlockId entry, bool all_enter);

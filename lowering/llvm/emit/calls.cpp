@@ -57,8 +57,9 @@ Status CallAlignedMalloc(Site& s) {
   return {};
 }
 
-// Parameters: message, file, line, function, bytes per character. It does not return, but PTX continues after
-// it. The thread ends; if no thread waits for it, that is all, so that other threads can fail too.
+// Parameters: message, file, line, function, bytes per character. It does not return, although PTX continues
+// after it: the thread ends. If no thread waits for it, nothing else happens, so that the assertions of other
+// threads are reported as well.
 Status CallAssertFail(Site& s) {
   const bool ends_alone = LaneMayEnd(s.e);
   s.b.CreateCall(s.e.m.Service(ends_alone ? "ptx2cpu_assert_note" : "ptx2cpu_assert_fail"),

@@ -46,7 +46,7 @@ struct Members {
   Value live;  // i32
   Value mask;  // i32, or <32 x i32> when lanes name different ones
   bool uniform() const { return !mask->getType()->isVectorTy(); }
-  // Those that take part: of each lane's mask the live ones.
+  // The lanes that take part: the live lanes of each lane's mask.
   Value Taking(Site& s) const {
     return s.b.CreateAnd(mask, uniform() ? live : Broadcast(s.b, live, kWarpSize));
   }
@@ -63,7 +63,7 @@ void FaultOf(Site& s, Value lanes, uint32_t kind) {
   s.e.body.Fault(NonZero(s, lanes), kind, ThreadOf(s, FirstLane(s, lanes)), s.inst.at);
 }
 
-// Of lanes that name different masks.
+// The check where lanes name different masks.
 Value CheckEachMask(Site& s, const Members& members, Value parked) {
   llvm::AllocaInst* same = ForResults(s, s.e.I(32));
   Value masks = Store(s, members.mask), everyone = Store(s, s.b.getInt32(~0u));
@@ -80,17 +80,17 @@ Value CheckEachMask(Site& s, const Members& members, Value parked) {
   return members.mask;
 }
 
-// All live lanes of the warp are here. When they name one mask it does not matter whom it names: like a GPU,
-// they run together, those that are not in it too. When they name different ones, a lane that is not in its
-// own is a fault, and a member can be missing; it can also wait at the other arm of a divergent branch.
-// Returns the masks that hold.
+// All live lanes of the warp are here. When they name one mask, the lanes in it do not matter: as on a GPU,
+// all of them run together, even those that are not in it. When they name different ones, a lane that is not
+// in its own is a fault, and a member can be missing; it can also wait at the other arm of a divergent
+// branch. Returns the masks that hold.
 Value CheckMembers(Site& s, const Members& members) {
   Value parked = s.e.f.parked_slot == ~0u ? nullptr : ParkedMask(s.e);
   if (members.uniform()) {
     if (parked != nullptr) FaultOf(s, s.b.CreateAnd(members.mask, parked), PTX2CPU_FAULT_MISSING_MEMBERS);
     return members.live;
   }
-  // Mostly they name one mask although it is not known. Of no lane, any mask will do.
+  // Usually they name one mask, although that is not known. If no lane is live, any mask will do.
   const Value lane = s.b.CreateAnd(FirstLane(s, members.live), kWarpSize - 1);
   const Value first = s.b.CreateExtractElement(members.mask, lane);
   const Value like_first = Bits(s, s.b.CreateICmpEQ(members.mask, Broadcast(s.b, first, kWarpSize)));

@@ -1,4 +1,4 @@
-// Comparisons as LLVM names them.
+// LLVM's predicates for comparisons.
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -9,7 +9,7 @@
 
 namespace ptx2cpu::lowering {
 
-// Of integers (ICMP) or of floats (FCMP), as the comparison is. nullopt: kNone.
+// An integer predicate (ICMP) or a float predicate (FCMP), as the comparison is. nullopt: kNone.
 std::optional<llvm::CmpInst::Predicate> PredicateOf(ir::Compare compare);
 
 }  // namespace ptx2cpu::lowering

@@ -1,5 +1,6 @@
-// Atomics on global memory that wait in the worker's table (runtime/abi/deferred_atomics.h), and what comes
-// after them. The roles of instructions are those of analysis/lanes/deferred_atomics.h.
+// Atomics on global memory that wait in the worker's table (runtime/abi/deferred_atomics.h), and the
+// instructions that must come after them. The roles of instructions are those of
+// analysis/lanes/deferred_atomics.h.
 //
 //   red.global.add [p], v   ->   entry = table[p >> 2]; if (entry.address == p) entry.value += v
 //                                else { the atomic; table.enter(p) }
@@ -24,7 +25,8 @@ class DeferredAtomics {
   DeferredAtomics(FunctionEmitter& e, const ir::Function& f);
 
   bool any() const { return found_.any(); }
-  // Of the table or log, at the begin of a block's slots; and the flag of kernels that have it.
+  // The size of the table or log, which is at the beginning of a block's slots; and the flag of kernels that
+  // have one.
   uint64_t Bytes() const;
   uint32_t KernelFlag() const;
   bool Waits(const ir::Inst& inst) const { return RoleOf(inst) == Role::kDeferred; }
@@ -43,7 +45,7 @@ class DeferredAtomics {
   void CombineAt(llvm::Value* place, llvm::Value* operand);
   llvm::Value* WindowShift();  // from a word's address to the address of what waits for it
   void CombineWaiting(llvm::Value* word, llvm::Value* operand);
-  // i1: `lanes` further atomics may wait; else they are to be done at once.
+  // i1: `lanes` further atomics may wait; otherwise they must be done at once.
   llvm::Value* TakeCredit(unsigned lanes);
   // While it lives, atomics do not ask for credit: they wait, or go to memory.
   class Decided {
@@ -59,9 +61,9 @@ class DeferredAtomics {
     std::optional<bool> saved_;
   };
 
-  // In front of an instruction that must come after atomics that wait: of one that observes memory, what it
-  // accesses is `bytes` from each of the addresses (a scalar; a vector, of which `lanes` count; `last`, if it
-  // is not null: all between `first` and it).
+  // Emitted before an instruction that must come after waiting atomics. An instruction that observes memory
+  // accesses `bytes` bytes from each of the addresses (`first` is a scalar, or a vector of which `lanes`
+  // count; if `last` is not null, all addresses between `first` and `last`).
   void Before(const ir::Inst& inst, llvm::Value* first, llvm::Value* last, llvm::Value* lanes,
               uint64_t bytes);
   bool Precede(const ir::Inst& inst) const {

@@ -1,4 +1,4 @@
-// Division of integers. No machine has vectors of it: they are divided as f64.
+// Division of integers. No machine divides vectors of integers, so vectors are divided as f64.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -37,9 +37,9 @@ llvm::Value* DivideWords(Site& s, llvm::Value* x, llvm::Value* divisor, bool is_
   return remainder ? s.b.CreateSub(x, s.b.CreateMul(quotient, divisor)) : quotient;
 }
 
-// By one number for all lanes: the product with its reciprocal, which a loop computes once. A half is added
-// to the dividend's magnitude, so that the quotient lies at least half a divisor's part from the next
-// integer; the two roundings together are less than 2^-51 of it, which is below 2^-18 of such a part.
+// Divides by one number for all lanes: by the product with its reciprocal, which a loop computes once. A half
+// is added to the dividend's magnitude, so that the quotient lies at least half a divisor's part from the
+// next integer; the two roundings together are less than 2^-51 of it, which is below 2^-18 of such a part.
 llvm::Value* DivideByOneNumber(Site& s, llvm::Value* x, llvm::Value* divisor, bool is_signed,
                                bool remainder) {
   llvm::IRBuilder<>& b = s.b;

@@ -128,8 +128,8 @@ Status EmitFDiv(Site& s) {
 
 namespace {
 
-// 1 / sqrt(x). Of vectors of f64, and of 512 bits, a root and a quotient take at least twice the time that
-// multiply-adds take.
+// 1 / sqrt(x). For vectors of f64, and of 512 bits, a root and a quotient take at least twice the time of
+// multiply-adds.
 Value RootOrQuotient(Site& s, Floats& floats, Value x, Type type) {
   const auto& traits = s.e.m.traits;
   if (type == Type::kF64 ? traits.has_fma : traits.has_avx512) return floats.ReciprocalRoot(x, type);

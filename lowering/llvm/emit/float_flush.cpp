@@ -1,7 +1,7 @@
 // .ftz: which operands and results become zeros of their sign.
 //
-// A result does if, rounded to all bits of its type as if exponents had no bound, it is below the least
-// normal number (H200: tests/ptx/flush_boundary.ptx; "tininess after rounding", IEEE 754-2019, 7.5). A
+// A result becomes zero if, rounded to all bits of its type as if exponents had no bound, it is below the
+// least normal number (H200: tests/ptx/flush_boundary.ptx; "tininess after rounding", IEEE 754-2019, 7.5). A
 // subnormal number has fewer bits, so that the rounded result does not show this where it is the least normal
 // number:
 //
@@ -133,8 +133,8 @@ Value Floats::IsTiny(Value wide, Type type, Rounding mode) {
 
 // The same operation on scaled operands is rounded to all bits: its exponent shows whether the result is
 // tiny. An operand that is infinite when scaled is at least 2^65, and then nothing is tiny except a sum that
-// is 0, for its terms are multiples of 2^(65 - 23) or 2^(65 - 126 - 46). Of infinities and NaN all bits are
-// set.
+// is 0, for its terms are multiples of 2^(65 - 23) or 2^(65 - 126 - 46). Infinities and NaN have all bits of
+// the exponent set.
 Value Floats::ProductIsTiny(Value x, Value y, Value z, Type type, Rounding mode) {
   const bool nearest = mode == Rounding::kNearestEven;
   if (type == Type::kF16 && nearest) {

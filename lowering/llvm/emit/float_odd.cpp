@@ -70,8 +70,8 @@ bool Floats::RoundsEachInstruction(Value like) const {
   return e.m.traits.has_avx512 && like->getType()->isVectorTy();
 }
 
-// Rounded down and rounded up, an inexact result is two neighbours, of which one is odd. If neither is, they
-// are equal, but for the sign of an exact sum of 0, which is + where the addends differ.
+// Rounded down and rounded up, an inexact result gives two neighbours, one of which is odd. If neither is
+// odd, they are equal, except for the sign of an exact sum of 0, which is + where the addends differ.
 Value Floats::FmaOddF32(Value x, Value y, Value z) {
   if (!RoundsEachInstruction(x)) {
     Value product = b.CreateFMul(x, y);

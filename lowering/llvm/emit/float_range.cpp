@@ -1,6 +1,6 @@
-// Minimum and maximum by AVX-512: VRANGE orders -0 below +0. With a number, a mask keeps the number where the
-// other operand is NaN. Of two operands it takes the other one where one is a NaN that does not signal, so
-// that operands that may are made quiet before.
+// Minimum and maximum by AVX-512: VRANGE orders -0 below +0. Where one operand is a number, a mask keeps it
+// where the other operand is NaN. Of two operands, VRANGE returns the other one where one is a quiet NaN, so
+// operands that may be signalling are made quiet before.
 //
 //   max(x, number)   ->   k = x is no NaN ; r = number ; r{k} = vrange(x, number)
 //   max(x, y)        ->   r = vrange(vrange(x, x), vrange(y, y)) ; canonical where r is NaN, unless only

@@ -234,8 +234,8 @@ Value Floats::Negate(Value value, Type type) {
   return b.CreateXor(value, Literal(value, 0x8000));
 }
 
-// Of two numbers the greater or less one, -0 below +0; y where one is NaN. Processors have an instruction for
-// `x > y ? x : y`; of equal numbers only zeros differ in bits.
+// The greater or less of two numbers, -0 below +0; y where one is NaN. Processors have an instruction for `x
+// > y ? x : y`; of equal numbers only zeros differ in bits.
 Value Floats::GreaterOrLess(Value x, Value y, Type type, bool maximum) {
   Value best = b.CreateSelect(maximum ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y), x, y);
   Value bits = AsBits(x, type), others = AsBits(y, type);
@@ -243,13 +243,13 @@ Value Floats::GreaterOrLess(Value x, Value y, Type type, bool maximum) {
   return b.CreateSelect(b.CreateFCmpOEQ(x, y), zero, best);
 }
 
-// The greater or less one of x and a number, which is the result where x is NaN: `x > number ? x : number`
-// but for zeros of different signs.
+// The greater or less of x and a number, which is the result where x is NaN: `x > number ? x : number`,
+// except for zeros of different signs.
 Value Floats::MinMaxOfNumber(Value x, Value number, Type type, bool maximum) {
   auto* constant = llvm::dyn_cast<llvm::Constant>(number);
   if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
   const auto* known = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
-  // Of equal zeros this takes the number.
+  // The select takes the number where both are zeros.
   const bool settled = known != nullptr && (!known->isZero() || known->isNegative() != maximum);
   if (!settled && HasRange(x, type)) return InRange(x, number, type, maximum);
   if (!settled) return GreaterOrLess(x, number, type, maximum);

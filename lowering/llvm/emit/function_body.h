@@ -21,7 +21,8 @@ class FunctionBody {
 
   [[nodiscard]] llvm::BasicBlock* NewBlock(const char* name);
   llvm::AllocaInst* Scratch(llvm::Type* element, unsigned count);  // 64-byte aligned, in the entry block
-  // What only this instruction writes and reads. In a function with many, instructions share them.
+  // Memory that only this instruction writes and reads. In a function with many such allocations,
+  // instructions share them.
   llvm::AllocaInst* ScratchOf(const ir::Inst& inst, llvm::Type* element, unsigned count);
 
   // -- known from the entry on --

@@ -1,11 +1,11 @@
-// One function under emission, and what the emission function of an opcode uses of it.
+// One function under emission, as the emission function of an opcode sees it.
 //
 // The parts have a responsibility each: the LLVM function (body), the values in their shapes (values), the
-// blocks of the region (blocks), pointers and plain accesses (memory), what is known of alignment
-// (alignment). The step defines for which lanes code is emitted: at block level a value that differs between
-// threads is not emitted where it is defined, its consumer (an agreement, a reduction, a slot store) loops
-// over the warps and emits it there. The function of each opcode is written for any width: constants and
-// types take the shape of the operands. State changes through scopes (CurrentStep, ValueMap, Alignment).
+// blocks of the region (blocks), pointers and plain accesses (memory), known alignment (alignment). The step
+// defines the lanes that code is emitted for. At block level a value that differs between threads is not
+// emitted where it is defined: its consumer (an agreement, a reduction, a slot store) loops over the warps
+// and emits it there. The function of each opcode is written for any width: constants and types take the
+// shape of the operands. State changes through scopes (CurrentStep, ValueMap, Alignment).
 #pragma once
 
 #include <map>

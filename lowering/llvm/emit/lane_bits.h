@@ -18,8 +18,8 @@ inline llvm::Value* FirstLane(Site& s, llvm::Value* mask) {
 }
 inline llvm::Value* ThreadOf(Site& s, llvm::Value* lane) { return s.b.CreateAdd(s.e.step->thread, lane); }
 
-// The lanes that take part in a collective whose lanes all name one mask, the operand of this number (i32).
-// Lanes that are missing are a fault. Defined in collective.cpp.
+// The lanes that take part in a collective whose lanes all name one mask, operand number `mask_operand`
+// (i32). Missing lanes are a fault. Defined in collective.cpp.
 Result<llvm::Value*> LanesTaking(Site& s, size_t mask_operand);
 
 }  // namespace ptx2cpu::lowering

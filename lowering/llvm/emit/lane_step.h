@@ -1,4 +1,4 @@
-// Where code runs: the level, and for which lanes at once.
+// The level of the code under emission, and the lanes that it runs for at once.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -12,7 +12,7 @@
 
 namespace ptx2cpu::lowering {
 
-// The time of its own that each thread of a region has, see time.cpp. All are i64.
+// The clock of each thread of a region, see time.cpp. All are i64.
 struct ThreadTimes {
   struct Of {
     llvm::AllocaInst* begin = nullptr;  // of the region; 0: no thread has read
@@ -22,7 +22,7 @@ struct ThreadTimes {
   std::map<const ir::Inst*, llvm::AllocaInst*> latest;  // by the place that reads
 };
 
-// Quotients and rests of the places of a row of the data, where the row's part begins.
+// Quotients and remainders of the places in a row of the data, at the start of the row's part.
 struct PlacesInRow {
   llvm::Value* begin = nullptr;                // i32: tid.x there
   std::map<uint32_t, llvm::Value*> results{};  // by the division's result
@@ -44,7 +44,7 @@ struct LaneStep {
   llvm::MDNode* access_group = nullptr;
   std::optional<ThreadTimes> times{};
   const PlacesInRow* places = nullptr;  // null: steps may be in two rows of the data
-  // What a value is computed from may have been jumped over, since no lane was there.
+  // The instructions that a value is computed from may have been skipped because no lane was active.
   bool under_masks = false;
 };
 

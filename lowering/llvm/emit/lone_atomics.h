@@ -18,12 +18,12 @@ class LoneAtomics {
   LoneAtomics(FunctionEmitter& e, const ir::Function& f);
 
   bool any() const { return any_; }
-  // Whether it is not yet known for the code under emission that the launch is, or is not, alone.
+  // Whether the code under emission does not know yet if the launch is alone.
   bool IsOpen(const ir::Inst& inst) const;
   // The instruction may be a load and a store.
   bool IsAlone(const ir::Inst& inst) const;
   llvm::Value* Alone();  // i1, from the function's entry
-  // What one of the two returns, or null.
+  // Emits both, and a branch between them; returns the result of the one that runs, or null.
   llvm::Value* Either(const std::function<llvm::Value*()>& alone, const std::function<llvm::Value*()>& else_);
 
   // While it lives, the code is that of launches that are alone, or of others.

@@ -1,6 +1,6 @@
-// Registers of matrix fragments. One of a warp is a vector of 32 words: stores are eight rows of 16 bytes one
-// after the other, transposition shuffles two vectors, loads are a function of runtime/warp/matrix.def on
-// arrays of registers (matrix_arrays.h).
+// Registers of matrix fragments. A register of a warp is a vector of 32 words. Stores write eight rows of 16
+// bytes one after the other, transposition shuffles two vectors, loads call a function of
+// runtime/warp/matrix.def on arrays of registers (matrix_arrays.h).
 #include "runtime/abi/matrix.h"
 
 #include <llvm/IR/ValueSymbolTable.h>

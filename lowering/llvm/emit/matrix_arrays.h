@@ -1,11 +1,11 @@
-// Where the registers of matrix fragments are in memory for the functions of runtime/warp/matrix.def: each
-// fragment is an array, its registers one after the other, 32 lanes each.
+// Arrays that hold the registers of matrix fragments in memory for the functions of runtime/warp/matrix.def:
+// each fragment is one array, its registers one after the other, 32 lanes each.
 //
-// Within a run of blocks of the IR, each the only way to the next (over loops of lanes that compute
-// addresses, for example), a fragment stays in its array from the instruction that makes it to its last use:
-// what a load or a product has left there is what the next product is given, accumulators are added to in
-// place, and arrays are used again. Only what other instructions read becomes a vector as well. What a
-// product needs of a fragment beyond its words is computed once for each fragment, and freed with it.
+// Within a run of IR blocks, each of which is the only predecessor of the next (across loops over lanes that
+// compute addresses, for example), a fragment stays in its array from the instruction that makes it to its
+// last use. The next product reads the array that a load or a product has written, products add to
+// accumulators in place, and arrays are used again. Only values that other instructions read become vectors
+// as well. Data that products derive from a fragment is computed once for each fragment, and freed with it.
 #pragma once
 
 #include <map>
@@ -33,18 +33,19 @@ class MatrixArrays {
     Array* array;
     size_t begin;  // the first of its registers in the array
   };
-  // The array that holds these values; `kept` (<32 x i1>): the others' lanes are zero there. Null: as they
-  // come.
+  // The array that holds these values; `kept` (<32 x i1>): other lanes are zero in it. Null: lanes are as
+  // they are.
   Fragment Of(std::span<const ir::ValueId> values, llvm::Value* kept);
   // What the function `prepare` of runtime/warp/matrix.def makes of the fragment.
   llvm::Value* Prepared(const Fragment& fragment, llvm::Function* prepare, uint32_t form);
-  // After the instruction that is given them: they have one use fewer.
+  // Called after an instruction that uses them: they have one use fewer.
   void Used(std::span<const ir::ValueId> values);
   // Room for the results of an instruction: the accumulator's array, if nothing needs it any more.
   llvm::Value* Room(std::span<const ir::ValueId> results, llvm::Value* accumulator);
-  // After the code that has filled it: vectors of those that other instructions read.
+  // Called after the code that has filled it: makes vectors of the values that other instructions read.
   void Filled(std::span<const ir::ValueId> results, bool lanes_are_kept);
-  // After an instruction: what has no use any more is free for the next one. Filled does that too.
+  // Called after an instruction: frees the arrays without a further use for the next one. Filled does that as
+  // well.
   void FreeReleased();
 
   struct Array {
@@ -57,7 +58,7 @@ class MatrixArrays {
     llvm::AllocaInst* memory;
     llvm::Type* element;
     size_t registers;
-    uint32_t uses = 0;  // of all that is there, by the run's instructions
+    uint32_t uses = 0;  // uses of its values by the run's instructions
     bool is_kept = false;
     std::vector<Derived> prepared = {};
   };

@@ -86,7 +86,7 @@ class SharedMatrix {
   Value start_, leading_, stride_, base_, is_plain_, row_bytes_, chunks_, window_;
 };
 
-// Of a register of B: the bits that negate its elements.
+// The bits that negate the elements of a register of B.
 uint32_t SignBits(const matrix::Product& p) {
   const uint32_t bits = matrix::InfoOf(p.b).bits;
   return bits == 8 ? 0x80808080u : bits == 16 ? 0x80008000u : 0x80000000u;

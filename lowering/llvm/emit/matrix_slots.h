@@ -1,6 +1,6 @@
 // Accumulators that stay in the slots of their lanes: a block of the IR loads them from slots, adds products
-// to them, and stores the sums to the same slots. The products then work on the slots, whose registers are at
-// one distance (MemoryAccess::SlotRow), and neither the load nor the store has code.
+// to them, and stores the sums to the same slots. The products then work on the slots, whose registers are
+// equally far apart (MemoryAccess::SlotRow), and neither the load nor the store has code.
 //
 //   %0, %1 = slot_load #4, #5;  %2, %3 = matrix_multiply ... %0, %1;  slot_store #4 %2, #5 %3
 #pragma once
@@ -23,12 +23,12 @@ struct FunctionEmitter;
 class MatrixSlots {
  public:
   explicit MatrixSlots(FunctionEmitter& e) : e_(e) {}
-  // Of this block, at the level of warps.
+  // Finds the chains of this block, which is of warp level.
   void Begin(ir::BlockId block);
 
   // The slot of the first register of the sums, if they stay in slots.
   std::optional<uint32_t> SlotOf(const ir::Inst& product) const;
-  // A store of what is in the slot already.
+  // Whether the store writes a value that is in its slot already.
   bool IsInPlace(const ir::Inst& store) const { return stores_.contains(&store); }
 
   // Whether the next product, of the same form and other sums, follows with nothing but loads and stores of
@@ -46,7 +46,7 @@ class MatrixSlots {
     std::vector<const ir::Inst*> products, stores;
     std::vector<uint32_t> slots;
   };
-  // Of the block, in the order of their first products.
+  // The chains of the block, in the order of their first products.
   const std::vector<Chain>& chains() const { return chains_; }
 
  private:

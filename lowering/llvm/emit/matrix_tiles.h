@@ -1,9 +1,9 @@
 // Chains of products of bytes whose accumulators stay in slots (matrix_slots.h), by tiles
 // (runtime/warp/matrix_tiles.cpp), where the target has them.
 //
-// The products of several chains are computed together, at the last one of them: until then nothing but these
-// chains has to do with their slots. Chains that have A in common are a row of tiles; two of a row are side
-// by side in a tile, and rows in which the same two fragments B are side by side are one call.
+// The products of several chains are computed together, at the last one of them: until then only these chains
+// access their slots. Chains that have A in common are a row of tiles; two of a row are side by side in a
+// tile, and rows in which the same two fragments B are side by side are one call.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -24,12 +24,12 @@ struct Site;
 class MatrixTiles {
  public:
   explicit MatrixTiles(FunctionEmitter& e) : e_(e) {}
-  // Of this block, after MatrixSlots.
+  // Finds the groups of this block, after MatrixSlots.
   void Begin(ir::BlockId block);
   // After all code of the function.
   void End();
 
-  // Consecutive products of chains, the same ones of each. All have one form and one mask.
+  // Consecutive products of several chains, at the same places in each. All have one form and one mask.
   struct Group {
     struct Part {
       std::vector<const ir::Inst*> products;
@@ -38,9 +38,9 @@ class MatrixTiles {
     std::vector<Part> parts;
     const ir::Inst* last;
   };
-  // That computes this product; null: none does.
+  // The group that computes this product; null: none does.
   const Group* GroupOf(const ir::Inst& product) const;
-  // At the last product of the group.
+  // Emits the group at its last product.
   Status Emit(Site& s, const Group& group);
 
  private:

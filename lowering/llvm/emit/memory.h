@@ -18,10 +18,10 @@ void FaultUnlessBulk(Site& s, std::initializer_list<llvm::Value*> addresses,
 
 // Whether a generic address lies in the block's shared window.
 llvm::Value* InShared(Site& s, llvm::Value* address);
-// The same for the window of another block of the cluster.
+// Whether it lies in the window of another block of the cluster.
 llvm::Value* InCluster(Site& s, llvm::Value* address);
 
-// In front of an access, which is a fault unless an operand is aligned so.
+// Emitted before an access, which is a fault unless the operand has this alignment.
 void CheckAlignment(Site& s, const AlignedOperand& aligned);
 
 }  // namespace ptx2cpu::lowering

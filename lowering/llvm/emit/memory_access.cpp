@@ -206,8 +206,8 @@ bool ComesBefore(const ir::Function& f, uint32_t x, uint32_t y) {
 
 }  // namespace
 
-// Arrays of slots, each on 64 bytes, in the order of ComesBefore. Those of a warp's turn are the function's
-// own variables, which LLVM keeps in registers, as are all those of a small block of known shape.
+// Arrays of slots, each aligned to 64 bytes, in the order of ComesBefore. Slots of a warp's turn, and all
+// slots of a small block of known shape, are variables of the function, which LLVM keeps in registers.
 void MemoryAccess::PrepareSlots() {
   slot_base_.resize(e_.f.slots.size());
   slot_row_.assign(e_.f.slots.size(), ~0u);
@@ -252,8 +252,8 @@ void MemoryAccess::PrepareSlots() {
     };
     Value distance = align_up(bytes_of(slot));
     const bool of_lanes = slot.shape == ir::Level::kLane;
-    // Of multiples of 64 bytes: one that is odd, so that the slots of a warp are in all sets of the cache.
-    // The arena has room (ptx2cpu_kernel::slot_count).
+    // The distance is an odd multiple of 64 bytes, so that the slots of a warp use all sets of the cache. The
+    // arena has room (ptx2cpu_kernel::slot_count).
     if (of_lanes && ir::Bytes(slot.type) >= 2) distance = e_.b.CreateOr(distance, e_.b.getInt64(kSlotAlign));
     const bool is_word = of_lanes && ir::Bytes(slot.type) == 4;
     if (is_word) word_slot_distance_ = distance;

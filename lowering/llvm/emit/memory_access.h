@@ -18,13 +18,13 @@ class MemoryAccess {
   void PrepareSlots();
   // Local variables of this function are on the stack from here on.
   void PutLocalsOnStack(uint32_t bytes);
-  // Where lanes run at once, those of `width` lanes are interleaved: the first `granule` bytes of each lane,
-  // then the next ones. 0: they cannot be.
+  // Where lanes run at once, the locals of `width` lanes are interleaved: the first `granule` bytes of each
+  // lane, then the next ones. 0: they cannot be interleaved.
   void SetLocalGranule(unsigned granule) { local_granule_ = granule; }
   unsigned local_granule() const { return local_granule_; }
   llvm::Value* LocalsOfLanes(unsigned width);
-  // So many bytes beyond a variable's beginning. Constants are written as LLVM would: it looks at all uses of
-  // the variable again whenever it writes one of them anew.
+  // The address `bytes` beyond a variable's beginning. Constants have the form that LLVM gives them: it
+  // visits all uses of the variable again whenever it rewrites one of them.
   llvm::Value* WithinLocals(llvm::Value* base, llvm::Value* bytes);
   // Called functions reach their caller's locals by offsets from the thread's window, which is found once.
   void FindLocalsOfCallee(llvm::Value* thread) { callee_local_base_ = LocalBaseOf(thread); }

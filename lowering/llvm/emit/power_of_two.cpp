@@ -32,7 +32,7 @@ constexpr PowerRow kPowers[] = {
 };
 constexpr uint32_t kToNearestSilently = 0b1000, kCurrentRounding = 4;
 
-// Of vectors, a part of the instruction's length at a time.
+// Computes a vector in parts of the instruction's length.
 Value InParts(llvm::IRBuilder<>& b, const PowerRow& row, Value vector,
               const std::function<Value(unsigned first, llvm::ArrayRef<Value> mask)>& part) {
   const unsigned count = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();

@@ -16,13 +16,12 @@ using ir::Type;
 struct Line {
   // Half the exponent, negated, and a mantissa that lies on a line: near c / sqrt(x).
   uint64_t start;
-  // The bits of what is tested are at most these for normal, positive numbers. Those for zeros, infinity,
-  // NaN, negative numbers and all subnormal ones that the line is not near to are greater as unsigned
-  // integers: -infinity and NaN too.
+  // The tested bits are at most these for normal, positive numbers. For zeros, infinities, NaN, negative
+  // numbers and all subnormal ones that the line does not approximate, they are greater as unsigned integers.
   uint64_t max_tested;
 };
-// Of doubles, c is what the factor of the first step needs no other product with; the line and kFactor are
-// where that step's error is least, 2^-10.1.
+// For doubles, c spares a product with the factor of the first step; the line and kFactor minimise that
+// step's error, 2^-10.1.
 constexpr Line kOfFloats = {0x5F374740, 0x3F06EFAA}, kOfDoubles = {0x5FE166A000000000, 0x3FF4DB22D0E56042};
 constexpr double kFactor = 0x1.e4184ap+0;
 // ((1 - e)^(-1/2) - 1) / e for |e| <= 0.069, the most that 1 - x * line^2 is
@@ -30,10 +29,10 @@ constexpr double kSeries[] = {0x1.19594ap-2, 0x1.4177d6p-2, 0x1.7fff98p-2, 0x1.f
 
 }  // namespace
 
-// Of f32 one step that adds four terms of a series, so that few operations depend on another: the relative
-// error is below 2^-23.2 then; the manual allows 2^-22.9. Of f64 Newton's step, one of three terms of the
-// series of (1 - e)^(-1/2), and another of Newton's: less than a unit of the last place. Scalars have the
-// bits of vectors.
+// For f32, one step adds four terms of a series, so that few operations depend on another: the relative error
+// is below 2^-23.2, and the manual allows 2^-22.9. For f64, a Newton step, one with three terms of the series
+// of (1 - e)^(-1/2) and another Newton step: the error is less than a unit of the last place. Scalars have
+// the bits of vectors.
 Value Floats::ReciprocalRoot(Value x, Type type) {
   const auto fma = [&](Value a, Value c, Value d) { return FusedOrCall(a, c, d); };
   const auto error_of = [&](Value y) { return fma(b.CreateFNeg(b.CreateFMul(x, y)), y, Constant(x, 1)); };

@@ -11,7 +11,7 @@ namespace ptx2cpu::lowering {
 
 struct FunctionEmitter;
 
-// Of a terminator: those that stay at its level.
+// The edges of a terminator that stay at its level.
 std::span<const ir::Edge> EdgesOfLevel(const ir::Inst& inst);
 
 // Blocks of the level of `entry` that are reached from it without entering a loop's body, in reverse
@@ -25,7 +25,7 @@ class RegionBlocks {
   // A region may be emitted several times: a copy takes the place of the one before.
   Status Open(std::span<const ir::BlockId> order, const std::vector<llvm::Value*>& arguments);
   llvm::BasicBlock* Of(ir::BlockId id) const { return blocks_[id.index]; }
-  // From the builder's block, with the edge's arguments.
+  // Jumps from the builder's block, with the edge's arguments.
   void Jump(const ir::Edge& edge);
 
  private:

@@ -1,4 +1,4 @@
-// Slots: what threads, warps and blocks keep over a barrier.
+// Slots: values that threads, warps and blocks keep across a barrier.
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 

@@ -1,5 +1,5 @@
-// What ptx2cpu_surface_address does, for one lane or, with vectors of coordinates, for all of a step; the
-// handle is one.
+// Code for ptx2cpu_surface_address, for one lane or, with vectors of coordinates, for all lanes of a step;
+// all have one handle.
 #pragma once
 
 #include "lowering/llvm/emit/function_emitter.h"

@@ -1,4 +1,5 @@
-// Textures and surfaces: calls of runtime/texture. Those for the lanes of a warp at once: lanes/textures.cpp.
+// Textures and surfaces: calls of runtime/texture. lanes/textures.cpp has the calls for all lanes of a warp
+// at once.
 #include <array>
 #include <cstddef>
 

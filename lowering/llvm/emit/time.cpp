@@ -2,7 +2,7 @@
 //
 // On a GPU the threads of a block run at the same time; here they run one after the other through a region.
 // If each read the real time, threads that wait for a time to pass would wait one after the other, and a
-// thread's measurement would not reflect its work. So each thread has a time of its own, which lags the real
+// thread's measurement would not reflect its work. So each thread has a clock of its own, which lags the real
 // time by some skew. All threads begin a region at the time of the first reading there. At each place that
 // reads a clock the latest time of any thread there is known: a thread that arrives with an earlier one
 // continues from that, as if it had run beside the others. Otherwise its time passes as real time does. So

@@ -1,4 +1,4 @@
-// The time of its own that each thread of a region has, see time.cpp.
+// The clock of each thread of a region, see time.cpp.
 #pragma once
 
 #include <optional>

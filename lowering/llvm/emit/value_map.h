@@ -10,7 +10,7 @@
 
 namespace ptx2cpu::lowering {
 
-// What a sequence is where lanes at an edge of the data make two of it.
+// The two sequences of a value whose lanes at an edge of the data differ from the others.
 struct TwoRuns {
   llvm::Value* second = nullptr;        // <W x i1>: lanes of the second run; null: there are no such runs
   std::array<llvm::Value*, 2> first{};  // what each would be in the first lane
@@ -40,9 +40,9 @@ class ValueMap {
   // `varying`: values of warp- and block-level code that differ between lanes. Empty: none.
   ValueMap(FunctionEmitter& e, std::vector<bool> varying);
 
-  // As the current step sees it: in lane-level code of width 1 a warp's vector is the lane's element. At
-  // block level a value that differs between threads is not emitted where it is defined; here it is emitted
-  // for the current warp.
+  // The value as the current step sees it: in lane-level code of width 1, a warp's vector gives the lane's
+  // element. At block level a value that differs between threads is not emitted where it is defined; here it
+  // is emitted for the current warp.
   llvm::Value* Get(ir::ValueId id);
   ShapedValue Shaped(ir::ValueId id);
   void Set(ir::ValueId id, llvm::Value* value) { values_[id.index].value = value; }
@@ -65,7 +65,7 @@ class ValueMap {
    private:
     ValueMap& map_;
   };
-  // Around a region of lanes: no sequence is known at its begin, and none after it.
+  // Encloses a region of lanes: no sequence is known at its beginning, and none after it.
   class LaneRegionScope {
    public:
     explicit LaneRegionScope(ValueMap& map) : map_(map) { map_.ForgetSequences(); }
@@ -76,7 +76,7 @@ class ValueMap {
    private:
     ValueMap& map_;
   };
-  // Around code for one warp of a block: what was emitted in it for that warp is forgotten.
+  // Encloses code for one warp of a block: values emitted in it for that warp are forgotten.
   class WarpScope {
    public:
     explicit WarpScope(ValueMap& map) : map_(map) {}
@@ -87,7 +87,7 @@ class ValueMap {
    private:
     ValueMap& map_;
   };
-  // Other forms of some values; they have their own again at its end.
+  // Gives some values other forms; at its end they have their own forms again.
   class Overrides {
    public:
     explicit Overrides(ValueMap& map) : map_(map) {}

@@ -17,11 +17,11 @@ void StoreLiveMask(FunctionEmitter& e, llvm::Value* warp, llvm::Value* mask);
 llvm::Value* LanesOf(FunctionEmitter& e, llvm::Value* warp);      // exist
 llvm::Value* FirstLanes(FunctionEmitter& e, llvm::Value* count);  // of a warp, at most all
 llvm::Value* AnyLive(FunctionEmitter& e);                         // i1: of the block
-// The same of consecutive threads of the block, at most 32 from the step's first on, as an integer of as many
-// bits. They may be of two warps.
+// The live lanes among `count` consecutive threads of the block from the step's first on, at most 32, as an
+// integer of as many bits. They may be of two warps.
 llvm::Value* LiveThreads(FunctionEmitter& e, unsigned count);
 void EndThreads(FunctionEmitter& e, llvm::Value* bits);  // they have exited
-// That wait at the other arm of a divergent branch. Only in functions with a parked_slot.
+// The lanes that wait at the other arm of a divergent branch. Only in functions with a parked_slot.
 llvm::Value* ParkedMask(FunctionEmitter& e);
 void StoreParkedMask(FunctionEmitter& e, llvm::Value* mask);
 // Continues after a loop over threads only while some thread is live.
@@ -33,7 +33,7 @@ Status ForCountOfWarps(FunctionEmitter& e, const char* name,
 // Block level: `body` for every warp with live lanes, where values that differ between threads are available.
 Status ForEachWarp(FunctionEmitter& e, const std::function<Status(llvm::Value* live)>& body);
 
-// For any thread of this kernel, in no loop.
+// True where no thread of this kernel waits for another one in a loop.
 bool NobodyWaits(const ir::Function& f);
 // The step is one lane of a kernel that no other thread waits for.
 bool LaneMayEnd(const FunctionEmitter& e);

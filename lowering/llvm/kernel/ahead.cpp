@@ -1,15 +1,15 @@
-// Atomics at places that are computed from data, such as slots of a hash table, in loops over single lanes. A
-// processor begins no access while a locked one waits for memory, so the table's lines come one by one:
+// Prefetches for atomics at places that are computed from data, such as slots of a hash table, in loops over
+// single lanes. A processor begins no access while a locked one waits for memory, so the table's lines would
+// arrive one by one:
 //
 //   for lanes: update table[hash(key[lane])]
 //   ->   for lanes below 16: prefetch table[hash(key[lane])]
 //        for lanes: prefetch table[hash(key[lane + 16])] ; update table[hash(key[lane])]
 //
-// The address is computed again for a later lane, as it is in the first trip of loops within: pure
-// operations, slots, and loads that the later lane does anyway. That lane may not have stored what it reads
-// yet, or may have exited: then another line is prefetched, and nothing else happens. So an address that is
-// loaded from is made of what is the same whenever it is computed, and so are the conditions under which the
-// lane loads.
+// The address is computed again for a later lane, as it is in the first trip of inner loops: by pure
+// operations, slots, and loads that the later lane does anyway. If that lane has not yet stored a value that
+// it reads, or has exited, only another line is prefetched. So the address of such a load, and the conditions
+// under which the lane loads, may only depend on values that are the same whenever they are computed.
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ class Ahead {
                                      [&](ir::InstId id) { return IsLocked(f_.at_inst(id)); });
         }))
       return;
-    // A locked access waits for the stores before it, too.
+    // A locked access also waits for the stores before it.
     for (const bool locked : {true, false}) {
       for (BlockId block : order_) {
         for (ir::InstId id : f_.at_block(block).insts) {
@@ -164,7 +164,8 @@ class Ahead {
     return from_[entry_.index].empty();
   }
 
-  // Of a parameter of a block that is entered at one place, or of a loop's head, in its first trip.
+  // The argument for a parameter of a block that is entered at one place, or of a loop's head in its first
+  // trip.
   const ValueId* FirstArgument(const ir::Value& param) const {
     const size_t place = place_[param.block.index];
     if (place == order_.size() || param.block == entry_) return nullptr;
@@ -206,7 +207,7 @@ class Ahead {
     return e_.values.Get(id);
   }
 
-  // Of any alignment: where the lane itself loads, what is misaligned is a fault.
+  // The load has any alignment: a misaligned access is a fault where the lane itself loads.
   void Load(const ir::Inst& inst) {
     Value pointer = b_.CreateIntToPtr(e_.values.Get(inst.operands[0]), b_.getPtrTy());
     llvm::Type* type = e_.m.MemoryTypeOf(inst.type);

@@ -15,8 +15,8 @@ using ir::Opcode;
 using ir::Rounding;
 using ir::Type;
 
-// When an operation gives the same bits with flush to zero. Others compute no floats, or only compare and
-// choose them.
+// Whether each operation gives the same bits with flush to zero. Operations that are not listed compute no
+// floats, or only compare and choose them.
 enum class Rule : uint8_t {
   kArithmetic,   // f32: .ftz. f16: its products and sums in f32 and f64 are 0 or at least 2^-48
   kApproximate,  // f32 with .ftz, whose operand is normal: no term that counts is subnormal

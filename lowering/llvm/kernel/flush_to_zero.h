@@ -21,14 +21,14 @@
 
 namespace ptx2cpu::lowering {
 
-// Whether the kernel, with all that it reaches, has results that .ftz may flush, and no others that may be
-// subnormal.
+// Whether the kernel and the functions that it reaches have results that .ftz may flush, and no others that
+// may be subnormal.
 bool RunsFlushing(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout,
                   const TargetTraits& traits);
 
 // `entry` as above; it has its final name and a body.
 void RunFlushing(llvm::Function* entry);
-// What is emitted into the function tests no results, and what LLVM computes in it is flushed too.
+// Code that is emitted into the function tests no results, and constants that LLVM folds in it are flushed.
 void DeclareFlushing(llvm::Function& function);
 
 }  // namespace ptx2cpu::lowering

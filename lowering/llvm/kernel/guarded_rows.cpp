@@ -1,9 +1,9 @@
-// Rows of which only the threads below a bound do anything:
+// Rows in which only the threads below a bound have work:
 //
 //   for x < width step W: if (tid.x + base < bound) {...}   ->   for x < min(width, bound - base) step W: ...
 //
-// The steps that a tree's later levels or `if (tid == 0)` leave empty are not walked. The last step tests its
-// lanes as before. The place must be a sequence along the whole row, not along each of its vectors alone.
+// This skips the steps that the later levels of a tree or `if (tid == 0)` leave empty. The last step tests
+// its lanes as before. The place must be a sequence along the whole row, not only along each of its vectors.
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>

@@ -18,7 +18,7 @@ class LoopEmitter {
   explicit LoopEmitter(FunctionEmitter& e) : e(e), b(e.b) {}
   Status ForWarps(const ir::Inst& inst);
   Status ForLanes(const ir::Inst& inst);  // over the lanes of a warp
-  // The same if lanes suspend on their own: one after the other.
+  // The loop where lanes suspend on their own: one lane after the other.
   Status ForEachLane(const ir::Inst& inst);
   // Flat: over the threads of the block, as a nest over z, y and x, rows.cpp.
   Status ForThreads(const ir::Inst& inst);
@@ -34,7 +34,7 @@ class LoopEmitter {
   // `remainder`: not worth being made vectors of.
   void Close(const LaneLoop& loop, llvm::MDNode* access_group, bool remainder = false);
   llvm::MDNode* Metadata(llvm::MDNode* access_group, bool remainder);
-  // Of the loop's lanes some may have exited before it; some may exit in it.
+  // Whether some lanes of the loop may have exited before it, or may exit in it.
   bool MasksLanes(const ir::Inst& loop) const {
     return e.lanes_missing && (loop.attrs.flags & ir::kUniform) == 0;
   }

@@ -1,4 +1,4 @@
-// Threads that are numbered through the rows of some data:
+// Threads whose numbers run through the rows of some data:
 //
 //   for x < width step W: i = base + x; row = i / d; column = i % d; ...
 //   ->

@@ -1,7 +1,8 @@
 // The threads of a flat kernel's block: rows of them, thread by thread or as vectors.
 //
-// Vectors are ours where the estimate of lane_cost.h prefers that: LLVM's loop vectoriser considers a
-// thread's own loop, in which accesses are mostly far apart, and makes nothing of rows with masks or atomics.
+// The emitter makes the vectors itself where the estimate of lane_cost.h prefers that: LLVM's loop vectoriser
+// considers a thread's own loop, in which accesses are mostly far apart, and does not vectorise rows with
+// masks or atomics.
 //
 // With masks of every kind (AVX-512) a row's last step is the same code under a mask; where short code begins
 // with a test of bounds (`if (x < n)`), steps within these are code without masks. Elsewhere steps are whole,

@@ -12,8 +12,8 @@ enum class ThreadIds : uint8_t {
   kBoth,            // both versions when the kernel reads %tid; the block's shape decides at run time
 };
 
-// Misaligned accesses are faults. Those of atomics, of called functions and of lanes that run one by one
-// always are.
+// How misaligned accesses are found, which are faults. Accesses of atomics, of called functions and of lanes
+// that run one by one are always checked in place.
 enum class AlignmentChecks : uint8_t {
   kNone,
   kNoted,     // found when the region is through: what costs little

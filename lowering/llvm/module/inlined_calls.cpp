@@ -15,7 +15,7 @@ namespace {
 
 using SourcePlace = std::array<uint32_t, 3>;  // file, line, column
 
-// The words of a line one after the other; commas and spaces are between them.
+// Reads the words of a line one after the other; commas and spaces separate them.
 class Words {
  public:
   explicit Words(std::string_view line) : rest_(line) {}

@@ -18,7 +18,7 @@ class InlinedCalls {
     uint32_t caller = 0;          // the call, by its number, that inlined what called it; 0: nothing did
   };
 
-  // Of one PTX text. What cannot be read is left out: these are names for debuggers.
+  // Reads one PTX text. Lines that cannot be read are left out: these are names for debuggers.
   static InlinedCalls Read(std::string_view text);
 
   // The number of the innermost call that inlined the instruction in this line of the text; 0: none.

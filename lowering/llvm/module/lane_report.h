@@ -1,5 +1,6 @@
-// What became of a kernel's loops over threads: vectors and how wide, which accesses of memory they have, and
-// why a loop is none. For people and for tests that hold kernels to what they have.
+// A report on a kernel's loops over threads: whether they became vectors and of which width, the forms of
+// their memory accesses, and why a loop has no vectors. It is for people, and for tests that keep kernels
+// from losing vectors.
 #pragma once
 
 #include <cstdint>

@@ -54,8 +54,8 @@ inline constexpr std::string_view kOptionalRules[] = {kRowsOfData, kBlendedStore
 enum class Memory : uint8_t { kGlobal, kShared, kLocal, kSlot, kContext, kGeneric };
 
 // One DISubprogram per emitted function in the PTX file, and one per (source file) that .loc names; an
-// instruction's location is its source line, inlined at its PTX line. Of code to step through (`variables`)
-// also the functions that the compiler of the PTX has inlined in between.
+// instruction's location is its source line, inlined at its PTX line. Code to step through (`variables`) also
+// has the functions that the compiler of the PTX has inlined in between.
 class DebugInfo {
  public:
   DebugInfo(llvm::Module& module, const ir::Module& ir, bool variables);

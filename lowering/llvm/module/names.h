@@ -13,7 +13,8 @@ std::string CName(std::string_view ptx_name);
 // The symbol of a kernel's block function, or of its step function when it is resumable; a name of its own,
 // because a kernel may be called memset.
 std::string EntryName(const ir::Function& kernel);
-// Of a kernel whose code is another's (ir::Function::entries), which resumes that.
+// The name for a kernel whose code is another kernel's (ir::Function::entries), which resumes at level
+// `resumes`.
 std::string EntryName(const ir::Function& kernel, ir::Resumes resumes);
 
 }  // namespace ptx2cpu::lowering

@@ -10,7 +10,8 @@ namespace {
 using ir::Opcode;
 using ir::Space;
 
-// Memory that other blocks may access. A generic address may be a shared one; that is not followed.
+// Whether other blocks may access the memory. A generic address may also be a shared one; that is not
+// followed.
 bool MayBeOfOthers(Space space) {
   return space == Space::kGlobal || space == Space::kGeneric || space == Space::kSharedCluster;
 }

@@ -1,4 +1,4 @@
-// Whether what a kernel computes depends on the order in which its blocks run.
+// Decides whether the results of a kernel depend on the order in which its blocks run.
 #pragma once
 
 #include "ir/function.h"

@@ -7,10 +7,10 @@ namespace ptx2cpu::lowering {
 
 // The property that marks them, for the passes of output/.
 inline constexpr const char* kStepsMetadata = "ptx2cpu.steps";
-// The same of loops over rows of threads, or threads one by one.
+// Marks loops over rows of threads, or over threads one by one.
 inline constexpr const char* kRowsMetadata = "ptx2cpu.rows";
-// Of a module: it has atomic operations. Where no other worker sees the memory they are a load and a store,
-// which those of other threads must not come between.
+// Marks a module that has atomic operations. Where no other worker sees the memory, they are a load and a
+// store, between which accesses of other threads must not come.
 inline constexpr const char* kAtomicsMetadata = "ptx2cpu.atomics";
 
 // Marks the loop that FunctionBody::Loop has just made: the builder is where it ends.

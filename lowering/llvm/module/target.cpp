@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kHostTriple = "x86_64-unknown-linux-gnu";
 
-// Elsewhere LLVM continues as it does without a handler.
+// In other cases LLVM continues as it does without a handler.
 void OnFatalError(void*, const char* reason, bool) {
   if (ThrowInternalErrors::Active()) throw InternalError(std::string("LLVM: ") + reason);
 }

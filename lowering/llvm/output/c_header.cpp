@@ -10,8 +10,8 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-// Which 64-bit parameters are addresses: values that reach the address of an access through additions,
-// conversions of space, slots and block parameters. PTX itself has no more than .u64.
+// Finds the 64-bit parameters that are addresses: values that reach the address of an access through
+// additions, conversions of space, slots and block parameters. PTX itself only has .u64.
 class PointerParameters {
  public:
   explicit PointerParameters(const ir::Function& f)

@@ -42,7 +42,7 @@ void AddAddresses(const ir::Module& module, const ir::Variable& variable, const 
   }
 }
 
-// Of all functions whose address is taken.
+// Adds the identities of all functions whose address is taken.
 void AddIdentities(const ir::Module& module, std::vector<VariableImage>& images) {
   const std::vector<bool> targets = ir::IndirectTargets(module);
   for (size_t i = 0; i < targets.size(); ++i) {

@@ -54,7 +54,7 @@ EmitOptions Jit::EmitOptionsFor(std::string_view kernel, std::optional<Alignment
   return emit;
 }
 
-// Milliseconds of the thread's processor time since the last question.
+// Measures milliseconds of the thread's processor time since the last call.
 class Lap {
  public:
   double operator()() {
@@ -69,11 +69,12 @@ class Lap {
 // LLVM instructions from which on the quick tier selects instructions and allocates registers as at -O0: the
 // register allocator's time grows with the square of a function.
 constexpr unsigned kLarge = 12000;
-// From which on better code takes many seconds: kernels whose lanes run one by one keep the quick code.
+// The number of instructions from which on better code takes many seconds: kernels whose lanes run one by one
+// keep the quick code.
 constexpr unsigned kHuge = 30000;
 
-// What making the best code takes, in milliseconds, for each LLVM instruction of the scalar code, and for
-// each millisecond that code of -O1 took: as measured over the modules of tools/bench's `translation`.
+// The time that the best code takes, in milliseconds, for each LLVM instruction of the scalar code, and for
+// each millisecond that the code of -O1 took; measured over the modules of tools/bench's `translation`.
 constexpr double kBestPerScalarInstruction = 0.1, kBestPerQuick = 4;
 
 // Nothing: the kernel is too small, its best code takes hardly longer.

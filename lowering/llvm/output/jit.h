@@ -1,8 +1,7 @@
 // Kernels as code of this process: one kernel per Add, compiled on request. No LLVM type appears here.
 //
-// A Jit is code generation for the machine and options that it was created with, and a loader of what that
-// makes. Calls from several threads are safe; kernels are compiled outside the loader's lock. Add is Declare,
-// Compile and Load.
+// A Jit generates code for the machine and options that it was created with, and loads it. Calls from several
+// threads are safe; kernels are compiled outside the loader's lock. Add is Declare, Compile and Load.
 #pragma once
 
 #include <atomic>
@@ -33,7 +32,7 @@ namespace ptx2cpu::lowering {
 struct EmitOptions;
 
 struct JitOptions {
-  // All of the table (runtime/entry/entry_point_list.h); code generation does not link the runtime.
+  // All rows of the table (runtime/entry/entry_point_list.h); code generation does not link the runtime.
   std::span<const ptx2cpu_entry_point> entry_points = {};
   Target target = {};    // empty triple: TargetWanted()
   int optimisation = 3;  // 0..3
@@ -69,15 +68,15 @@ class Jit {
     std::optional<int> optimisation = {};           // else JitOptions::optimisation
     std::optional<AlignmentChecks> alignment = {};  // else JitOptions::alignment
     static constexpr size_t kNever = ~size_t{0};
-    // A kernel whose threads one by one are at least so many LLVM instructions is compiled so, to code of
-    // -O0. KernelImage::is_quick then.
+    // A kernel whose scalar code (threads one by one) has at least this many LLVM instructions is compiled as
+    // such code first, at -O0; KernelImage::is_quick is set.
     size_t scalar_from = kNever;
-    // Else, one of at least so many LLVM instructions is compiled at -O1 only, a large one to code of -O0;
-    // KernelImage::is_quick then, if better code is worth its time.
+    // Any other kernel of at least this many LLVM instructions is compiled at -O1 only, a large one with code
+    // generation of -O0; KernelImage::is_quick is set if better code is worth its time.
     size_t quick_from = kNever;
     const std::atomic<bool>* stop = nullptr;  // once it is set, Compile fails soon
     CompileTimes* times = nullptr;            // receives what the steps took
-    // Of a kernel whose code is that of several: receives the images of the others (DescribeOthers).
+    // Receives, for a kernel whose code is that of several, the images of the others (DescribeOthers).
     std::vector<KernelImage>* others = nullptr;
     std::set<std::string>* changed = nullptr;  // receives the names of OptionalPasses that changed something
   };
@@ -98,7 +97,7 @@ class Jit {
   enum class Stage : uint8_t { kLlvm, kOptimized, kAssembly };
   // Text of a kernel at a stage, for people.
   Result<std::string> Explain(const ir::Module& module, std::string_view kernel, Stage stage) const;
-  // What becomes of the kernel's loops over threads; of blocks (n, 1, 1) where that matters.
+  // Reports the kernel's loops over threads; for blocks (n, 1, 1) where that matters.
   Result<LaneReport> ReportLanes(const ir::Module& module, std::string_view kernel) const;
 
  private:
@@ -111,9 +110,9 @@ class Jit {
   KernelLoader loader_;
 };
 
-// Of an address in the code of a kernel; `text_offset` counts from the start of section .text.
+// The line of an address in the code of a kernel; `text_offset` counts from the start of section .text.
 std::optional<ir::Position> LineInObject(const KernelImage& image, uint64_t text_offset);
-// Of all its code: where the lines change, in ascending order.
+// The places in its code where the lines change, in ascending order.
 std::vector<std::pair<uint64_t, ir::Position>> LinesInObject(const KernelImage& image);
 
 }  // namespace ptx2cpu::lowering

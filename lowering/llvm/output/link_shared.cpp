@@ -15,7 +15,7 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-// A file that is gone when this is.
+// A file that is removed when this object is destroyed.
 class TemporaryFile {
  public:
   static Result<TemporaryFile> Create(const char* suffix) {

@@ -126,7 +126,7 @@ class ObjectBuilder {
     for (const ir::Variable& variable : ir.variables) {
       llvm::GlobalVariable* global = emitted.module->getGlobalVariable(variable.name, true);
       if (global == nullptr) continue;
-      // Names that are local to a PTX text must not meet those of another one.
+      // Names that are local to a PTX text must not collide with those of another one.
       if (IsHidden(variable)) {
         global->setName(variable.name + "." + std::to_string(unit));
         hidden_.emplace(global->getName().str(), variable.name);
@@ -158,7 +158,7 @@ class ObjectBuilder {
   const std::vector<std::string>& externs() const { return externs_; }
 
  private:
-  // Linking walks all of the module that it adds to, so modules of like size are joined.
+  // Linking walks all of the module that it adds to, so modules of similar size are joined.
   struct Part {
     std::unique_ptr<llvm::Module> module;
     size_t kernels;
