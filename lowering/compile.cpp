@@ -117,7 +117,7 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
       if (name != kernel && symbols_->FindKernel(name).index != ptx::ast::kNone) names.emplace_back(name);
     }
     if (options.joined != nullptr) *options.joined = names.size() > 1;  // also if a CHECK fails for another
-    // Another one that cannot be translated is no error of this one.
+    // Another kernel that cannot be translated is no error of this kernel.
     auto several = ptx::Translate(*symbols_, names, translation);
     if (options.joined != nullptr && !several) *options.joined = false;
     if (several) module = *std::move(several);

@@ -46,12 +46,13 @@ class PtxModule {
     std::string name;  // for messages
   };
 
-  // One module on its own: what it declares and does not define may be provided by the code that runs it.
-  // Errors: kSyntax, several at once.
+  // One module on its own: the code that runs it may provide what it declares and does not define. Errors:
+  // kSyntax, several at once.
   static Result<PtxModule> Parse(std::string text, std::string name);
   // A complete program of one or more modules, under a device linker's rules
-  // (ptx-parser/translate/symbol_table.h). Errors: kSyntax, kLink (definitions that contradict each other).
-  // What a kernel reaches and no module defines is an error of Build, so that other kernels can be used.
+  // (ptx-parser/translate/symbol_table.h). Errors: kSyntax, kLink (definitions that contradict each other). A
+  // symbol that a kernel reaches and no module defines is an error of Build, so that other kernels can be
+  // used.
   static Result<PtxModule> Link(std::vector<Source> sources);
 
   std::vector<std::string> Kernels() const;
@@ -68,8 +69,8 @@ class PtxModule {
   Status CheckInstructions() const;
   // Which tier the kernel needs under these options, and why.
   Result<TierChoice> ChooseTier(std::string_view kernel, const BuildOptions& options = {}) const;
-  // Of a kernel that resumes lanes: where the lanes of a warp that runs as vectors may part, or what keeps it
-  // from running so.
+  // For a kernel that resumes lanes: where the lanes of a warp that runs as vectors may diverge, or why it
+  // cannot run as vectors.
   struct Partings {
     std::vector<ir::Position> branches;
     std::optional<TierReason> obstacle;
@@ -79,7 +80,8 @@ class PtxModule {
   // stages.
   Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {},
                            std::vector<StageTime>* times = nullptr) const;
-  // The same for blocks of one shape only. Nothing: knowing the shape does not spare a resumable tier.
+  // The same for blocks of one shape only. Nothing: the kernel needs a resumable tier even with a known
+  // shape.
   Result<std::optional<ir::Module>> BuildForShape(std::string_view kernel, const BuildOptions& options,
                                                   analysis::LaunchShape shape,
                                                   std::vector<StageTime>* times = nullptr) const;

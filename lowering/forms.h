@@ -1,4 +1,5 @@
-// What a caller chooses of the form of the code. Includes nothing of the IR, for those who only pass it on.
+// The options by which a caller chooses the form of the code. This header includes nothing of the IR, for
+// code that only passes the options on.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,7 @@ inline MatrixSums MatrixSumsWanted() {
 }
 
 // Passes that are left out, so that their gain can be measured: names with commas between them
-// (PTX2CPU_OMIT). Those that code needs are not left out (Translator::OptionalPasses).
+// (PTX2CPU_OMIT). Passes that code needs are not left out (Translator::OptionalPasses).
 inline std::string PassesToOmit() {
   const char* value = std::getenv("PTX2CPU_OMIT");
   return value == nullptr ? "" : value;

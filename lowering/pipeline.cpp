@@ -183,7 +183,7 @@ std::span<const PassEntry> Passes() { return kPasses; }
 
 namespace {
 
-// Dumps and verifies what passes leave.
+// Dumps and verifies the results of passes.
 class Observer {
  public:
   Observer(const ir::Module& module, const PipelineOptions& options)

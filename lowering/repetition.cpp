@@ -23,7 +23,8 @@ bool Repeats(const ir::Module& module) {
 }
 
 bool MayBeginSlowly(const ir::Module& module, bool many_blocks) {
-  // Their loops lead through resume points, and their launches do not get better code in their midst.
+  // The loops of resumable kernels lead through resume points, and their launches do not switch to better
+  // code while they run.
   if (module.functions[0].resumes != ir::Resumes::kNever) return false;
   return many_blocks || !Repeats(module);
 }

@@ -1,4 +1,4 @@
-// Whether a thread may run a kernel for long.
+// Decides whether a thread may run a kernel for long.
 #pragma once
 
 #include "ir/function.h"

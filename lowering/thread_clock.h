@@ -1,4 +1,4 @@
-// Processor time of the calling thread: what a stage costs, whatever else the machine does meanwhile.
+// Processor time of the calling thread: the cost of a stage, independent of other load on the machine.
 #pragma once
 
 #include <time.h>

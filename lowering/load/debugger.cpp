@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-// Names, types and order of members are the debuggers'.
+// Debuggers define the names, types and order of members.
 extern "C" {
 struct jit_code_entry {
   jit_code_entry* next_entry;

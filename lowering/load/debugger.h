@@ -1,5 +1,5 @@
-// How gdb and lldb learn of code that this process loads: the JIT interface of gdb (its manual, chapter "JIT
-// Compilation Interface"). PTX2CPU_GDB=1 (ptx2cpu exec --gdb).
+// Reports code that this process loads to gdb and lldb, by the JIT interface of gdb (its manual, chapter "JIT
+// Compilation Interface"), where PTX2CPU_GDB=1 (ptx2cpu exec --gdb).
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class DebuggerEntry {
   std::unique_ptr<State> state_;
 };
 
-// The object with these addresses of its sections, in their order; 0: not loaded. A copy: what it was loaded
-// from stays as it is kept in the cache. The object is a complete ELF object of 64 bits.
+// A copy of the object with these addresses of its sections, in their order; 0: not loaded. The object that
+// the cache keeps stays as it is. The object is a complete ELF object of 64 bits.
 std::string WithAddresses(std::string_view object, std::span<const uint64_t> addresses);
 
 }  // namespace ptx2cpu::lowering

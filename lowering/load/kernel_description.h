@@ -1,5 +1,5 @@
-// A kernel as its descriptor has it (ptx2cpu_kernel), without its code: the fields of kernel_fields.def. Code
-// generation makes it, the object writer and the JIT make descriptors from it, the cache keeps it.
+// The contents of a kernel's descriptor (ptx2cpu_kernel) without its code: the fields of kernel_fields.def.
+// Code generation makes it, the object writer and the JIT make descriptors from it, the cache keeps it.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace ptx2cpu::lowering {
 
-// The kinds of kernel_fields.def. Those without a value are types of their own, so that what handles fields
-// can have a function for each kind.
+// The kinds of kernel_fields.def. Kinds without a value are types of their own, so that code that handles
+// fields can have a function for each kind.
 namespace field {
 using Word = uint32_t;
 using Byte = uint8_t;

@@ -11,9 +11,9 @@
 
 namespace ptx2cpu::lowering {
 
-// A .global or .const variable with its first contents. The address of a function is that of a variable, too:
-// its identity, 16 bytes that begin with ir::FunctionIdentity of its name. So it is the same in all kernels
-// of a program, each of which has code of its own for the function and finds it by that number.
+// A .global or .const variable with its first contents. The address of a function is also that of a variable:
+// its identity, 16 bytes that begin with ir::FunctionIdentity of its name. So the address is the same in all
+// kernels of a program, each of which has code of its own for the function and finds it by that number.
 struct VariableImage {
   // `size` bytes at `offset` receive (address of `symbol` + addend) >> shift.
   struct Address {
@@ -30,7 +30,7 @@ struct VariableImage {
   std::vector<Address> addresses;
 };
 
-// Of the variable whose address is a function's address.
+// The name of the variable whose address is a function's address.
 inline std::string IdentityName(std::string_view function) {
   return "ptx2cpu.identity." + std::string(function);
 }
@@ -47,7 +47,7 @@ struct KernelImage : KernelDescription {
   std::string object;
 };
 
-// The image of a kernel that is one code with the one of `first`: what the two have in common is there only.
+// The image of a kernel that shares its code with `first`, completed by the parts that only `first` holds.
 inline KernelImage WithCommonOf(const KernelImage& first, const KernelImage& other) {
   KernelImage image = other;
   image.variables = first.variables;

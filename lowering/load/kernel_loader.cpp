@@ -16,7 +16,7 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-// What code generation itself may call; everything else must be an entry point.
+// The functions that code generation itself may call; all others must be entry points.
 const ptx2cpu_entry_point kLibraryCalls[] = {
     {"memcpy", reinterpret_cast<void*>(&std::memcpy)},
     {"memset", reinterpret_cast<void*>(&std::memset)},

@@ -28,8 +28,8 @@ struct LoadedKernel {
 
 class KernelLoader {
  public:
-  // What code may call besides memcpy and the like: all of the table (runtime/entry/entry_point_list.h).
-  // It must outlive this.
+  // The functions that code may call besides memcpy and the like: all rows of the table
+  // (runtime/entry/entry_point_list.h), which must outlive this.
   explicit KernelLoader(std::span<const ptx2cpu_entry_point> entry_points);
   ~KernelLoader();
   KernelLoader(const KernelLoader&) = delete;
@@ -45,8 +45,8 @@ class KernelLoader {
   // Storage of a .global or .const variable; nullptr before it was declared or a kernel that reaches it
   // loaded.
   std::byte* Variable(std::string_view name) const;
-  // All variables with storage, in the order of their names. Of those with the caller's contents the size is
-  // not known: 0.
+  // All variables with storage, in the order of their names. Where the caller provides the contents, the size
+  // is unknown: 0.
   std::vector<std::pair<std::string, std::span<std::byte>>> Variables() const;
   // Storage for a variable that the caller owns; before it is declared or a kernel that uses it is loaded.
   enum class Contents : uint8_t {

@@ -81,7 +81,7 @@ class Elf {
 
 enum Part { kCode, kConstants, kData, kParts };
 
-// Relocated once, then never written: constants too.
+// Code and constants are relocated once and then never written.
 Part PartOf(const Elf& elf, const Elf64_Shdr& section) {
   if ((section.sh_flags & SHF_EXECINSTR) != 0) return kCode;
   if ((section.sh_flags & SHF_WRITE) == 0 || elf.NameOf(section).starts_with(".data.rel.ro"))
@@ -272,7 +272,7 @@ LoadedObject::LoadedObject(std::unique_ptr<State> state) : state_(std::move(stat
 LoadedObject::~LoadedObject() = default;
 
 Result<std::unique_ptr<LoadedObject>> LoadedObject::Load(std::string_view object, const Resolve& resolve) {
-  // Of a string's bytes, which the heap aligns: those of a table are where the file has them.
+  // The heap aligns the bytes of the string, so the tables are aligned as they are in the file.
   const Elf elf = TRY(Elf::Read(object));
   if (MachineOfProcess() != elf.machine())
     return Fail(Damaged("is not for this machine, or kernels cannot be loaded on it"));

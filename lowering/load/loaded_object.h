@@ -1,6 +1,7 @@
-// A relocatable ELF object as code of this process: its sections in memory of their own, code and constants
-// not writable. For the objects that our code generation writes: no thread-local data, no common symbols, no
-// constructors. A process whose kernels are all kept on disk loads them with this alone, without LLVM.
+// Loads a relocatable ELF object as code of this process: its sections get memory of their own, code and
+// constants are not writable. It supports the objects that our code generation writes: no thread-local data,
+// no common symbols, no constructors. A process whose kernels are all kept on disk loads them with this
+// alone, without LLVM.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ class LoadedObject {
   LoadedObject(const LoadedObject&) = delete;
   LoadedObject& operator=(const LoadedObject&) = delete;
 
-  // Of a defined global symbol; 0: there is none.
+  // The address of a defined global symbol; 0: there is none.
   uint64_t AddressOf(std::string_view symbol) const;
   // Section .text.
   uint64_t text_begin() const;

@@ -1,5 +1,5 @@
-// What the relocations of an object file mean, for the two machines on which kernels run in this process.
-// Sources: System V ABI, AMD64 supplement 1.0, section 4.4; ELF for the Arm 64-bit architecture, section 5.7.
+// The relocations of object files, for the two machines on which kernels run in this process. Sources: System
+// V ABI, AMD64 supplement 1.0, section 4.4; ELF for the Arm 64-bit architecture, section 5.7.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,8 @@ class VariableStorage {
   std::byte* Find(std::string_view name) const;  // null where it has no contents yet
   // The caller's memory; `filled`: with the caller's contents, else Provide writes the first contents there.
   bool Bind(std::string_view name, std::byte* address, bool filled);
-  // All that Find finds, with their names. Of what the caller filled the size is not known: 0.
+  // All variables that Find finds, with their names. Where the caller provides the contents, the size is
+  // unknown: 0.
   std::vector<std::pair<std::string, std::span<std::byte>>> All() const;
 
  private:

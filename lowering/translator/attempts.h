@@ -1,4 +1,4 @@
-// What a kernel is compiled with where that works: an improvement, never a condition.
+// Options that improve a kernel's code where compiling with them works, and are dropped where it fails.
 #pragma once
 
 #include "ir/internal_error.h"
@@ -11,9 +11,9 @@ struct Attempt {
   bool code_for_warps = false;  // besides that of lanes that run one by one
 };
 
-// Calls attempt(with, has): `has` is what `with` asks for, and the attempt takes out what the kernel turns
-// out to be without. What fails is tried again without one of those that it had, others first, so that an
-// error of the kernel's own is met once.
+// Calls attempt(with, has): `has` begins as the options of `with`, and the attempt removes those that the
+// kernel has no use for. A failed attempt is repeated without one of the options that it had, others first,
+// so that an error of the kernel's own is met once.
 template <typename Value, typename Try>
 Result<Value> TryInTurn(Attempt with, const Try& attempt) {
   while (true) {

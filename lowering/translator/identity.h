@@ -1,4 +1,4 @@
-// Which build of the translator this is: a hash of its sources and the version of LLVM that it was built
+// Identifies the build of the translator: a hash of its sources and the version of LLVM that it was built
 // with.
 #pragma once
 

@@ -1,4 +1,5 @@
-// In place of machines.cpp, which is for every machine: programs with this file compile for their own.
+// Replaces machines.cpp, which registers every machine: programs with this file compile for their own machine
+// only.
 #include "lowering/llvm/module/machines.h"
 
 namespace ptx2cpu::lowering {

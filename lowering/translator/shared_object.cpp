@@ -1,4 +1,5 @@
-// What libptx2cpu_translator.so has besides the translator: its one export, and the end of the process.
+// The parts of libptx2cpu_translator.so besides the translator: its one export, and its behaviour at the end
+// of the process.
 #include <string_view>
 
 #include "lowering/translator/identity.h"
@@ -21,8 +22,8 @@ __attribute__((visibility("default"))) const lowering::Translator* ptx2cpu_find_
 }
 
 // Nothing of this object is destroyed when the process ends: a thread may compile until then, and uses tables
-// that LLVM keeps in static variables of functions. Those that such a thread has constructed last would be
-// destroyed first, before any handler could stop it. LLVM is linked statically, so its references find this
-// function; its tables own nothing that outlives the process.
+// that LLVM keeps in static variables of functions. The tables that such a thread has constructed last would
+// be destroyed first, before any handler could stop the thread. LLVM is linked statically, so its references
+// find this function; its tables own nothing that outlives the process.
 __attribute__((visibility("hidden"))) int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }
 }

@@ -170,7 +170,8 @@ class OneModule final : public TranslatedModule {
     return Fail(std::move(image).error());
   }
 
-  // An error does not come from code for warps, which passes leave out where it fails; a failed CHECK may.
+  // Errors never come from the second code for warps, which passes leave out where it fails; a failed CHECK
+  // may.
   Result<std::optional<ir::Module>> Build(std::string_view kernel, BuildOptions build,
                                           const CodeOptions& options, std::set<std::string>* changed,
                                           Attempt& has) const {

@@ -1,9 +1,9 @@
-// From PTX text to images of kernels, as a shared object offers it that is loaded when the first kernel must
-// be compiled (runtime/engine/translator_object.h). It contains the compiler's rooms and LLVM; who includes
-// this header links neither.
+// Translates PTX text to images of kernels. The implementation, with the compiler's rooms and LLVM, is in a
+// shared object that is loaded when the first kernel must be compiled (runtime/engine/translator_object.h);
+// code that includes this header links neither.
 //
-// What is thrown while a function runs (a failed CHECK, no memory, LLVM's fatal errors) leaves it: the caller
-// is the boundary (runtime/engine/contained.h), and provides a stack of several megabytes.
+// Functions may throw (a failed CHECK, no memory, LLVM's fatal errors): the caller is the boundary that
+// catches it (runtime/engine/contained.h), and provides a stack of several megabytes.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ struct DeclaredVariables {
   std::vector<VariableImage> images;  // those of functions' addresses too
 };
 
-// What a kernel's text declares, known without compiling it.
+// The declarations of a kernel's text, known without compiling it.
 struct KernelDeclaration {
   struct Parameter {
     uint32_t offset = 0, size = 0;  // bytes; in the parameter buffer
@@ -53,7 +53,7 @@ struct KernelDeclaration {
   std::array<uint32_t, 3> required_cluster = {};  // .reqnctapercluster; 0: none
 };
 
-// What decides on the code of a kernel besides its text and the machine.
+// The options that decide on the code of a kernel, besides its text and the machine.
 struct CodeOptions {
   std::optional<Dim3> block = {};  // code for blocks of this shape only, where that is better
   bool contract = true;            // the image's JIT option --fmad
@@ -71,7 +71,7 @@ struct CodeOptions {
   bool KeepsRegisters() const { return line_info && optimisation == 0 && tier == Tier::kLanes; }
 };
 
-// What does not.
+// The options of a compilation that do not change the code that is finally used.
 struct CompileControl {
   static constexpr size_t kNever = ~size_t{0};
   // LLVM instructions from which on there is quick code first; as in Jit::CompileOptions. Scalar code takes
@@ -99,7 +99,7 @@ class TranslatedModule {
   virtual Result<DeclaredVariables> Variables() const = 0;
   // Translates the kernel and what it calls. Errors: those that translation finds.
   virtual Result<KernelDeclaration> Declaration(std::string_view kernel) const = 0;
-  // What Compile for blocks of any shape answers, but without object and variables; much faster.
+  // The result of Compile for blocks of any shape, without object and variables; much faster.
   virtual Result<KernelImage> Describe(std::string_view kernel, const CodeOptions& options) const = 0;
   // File, line in it and the line itself, of a PTX line of a module that was linked of several.
   struct Place {
@@ -143,7 +143,7 @@ class Translator {
   virtual Result<std::shared_ptr<const TranslatedModule>> Link(std::vector<PtxSource> sources) const = 0;
   // The PTX line of an offset in section .text of an image's object; 0: not known.
   virtual uint32_t PtxLineOf(const KernelImage& image, uint64_t text_offset) const = 0;
-  // Those of all its code, in ascending order.
+  // The lines of all its code, in ascending order.
   virtual std::vector<CodeLine> LinesOf(const KernelImage& image) const = 0;
   // Passes without which kernels have the same results, more slowly: those over a kernel in the order in
   // which they run, then those over LLVM's code.
