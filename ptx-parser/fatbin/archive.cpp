@@ -8,7 +8,7 @@
 namespace ptx2cpu::ptx::fatbin {
 namespace {
 
-// A member header: name[16], date[12], uid[6], gid[6], mode[8], size[10], "`\n".
+// The header of a member: name[16], date[12], uid[6], gid[6], mode[8], size[10], "`\n".
 constexpr uint64_t kMemberHeader = 60;
 constexpr uint64_t kAtSize = 48, kSizeDigits = 10, kAtEnd = 58, kNameBytes = 16;
 constexpr size_t kMaxMembers = size_t{1} << 20;

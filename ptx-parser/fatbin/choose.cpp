@@ -32,7 +32,7 @@ std::string RebuildHint(const Extraction& extraction, uint32_t sm) {
   return hint;
 }
 
-// Why no image of the file can be translated.
+// The reason why no image of the file can be translated.
 Error NoPtx(const Extraction& extraction, Device device) {
   std::set<std::string> ptx, machine, lto;
   uint32_t lowest = 0;

@@ -1,4 +1,4 @@
-// Image payload -> bytes, never more of them than the header states and the header's bounds allow.
+// Decodes the payload of an image: never more bytes than its header states and the bounds on headers allow.
 #include <fmt/format.h>
 #include <lz4.h>
 #include <zstd.h>

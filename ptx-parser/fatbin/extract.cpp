@@ -1,5 +1,5 @@
-// Bytes -> containers with their places. The scan for containers trusts nothing but their own bytes; ELF and
-// archive headers only name their places.
+// Finds containers and their places in the bytes of a file. The scan trusts only the containers' own bytes;
+// ELF and archive headers only name places.
 #include <fmt/format.h>
 
 #include <algorithm>

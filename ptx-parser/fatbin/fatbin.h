@@ -2,9 +2,9 @@
 // and PTX that a file carries in other ways: as text, as gzip or zlib stream, in an image of run-time
 // linking.
 //
-// Extract() reads headers of containers, and the rest of the file for PTX; an image of a container is decoded
-// only by Image::Decode(), so that listing a 500 MB library costs two scans. Whatever the bytes are, nothing
-// is read outside them, nothing throws, and memory is bounded: a damaged container or image is reported
+// Extract() reads headers of containers, and the rest of the file for PTX; only Image::Decode() decodes an
+// image of a container, so that listing a 500 MB library costs two scans. Whatever the bytes are, nothing is
+// read outside them, nothing throws, and memory is bounded: a damaged container or image is reported
 // (Extraction::warnings, Image::damage) and never hides the good ones beside it. Every function here may run
 // on many threads over one Extraction, which does not change.
 #pragma once
@@ -138,8 +138,8 @@ struct Device {
 // NVIDIA's rule: same SM where arch specific, same family and not above where family specific, else not
 // above.
 bool RunsOn(const Image& image, Device device);
-// The PTX image of a container to translate; null where none fits. Of equal ones the most specific, then the
-// first.
+// The PTX image of a container to translate; null where none fits. Among equal ones it is the most specific,
+// then the first.
 const Image* ChooseImage(const Container& container, Device device = {});
 
 struct PtxImage {

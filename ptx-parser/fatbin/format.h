@@ -45,7 +45,7 @@ inline constexpr std::string_view kWrapperSection = ".nvFatBinSegment";
 inline constexpr std::string_view kFatbinSection = ".nv_fatbin";
 inline constexpr std::string_view kRelocatableSection = "__nv_relfatbin";
 
-// Of a file, in bytes.
+// A range of a file, in bytes.
 struct Range {
   uint64_t begin = 0, end = 0;
 };

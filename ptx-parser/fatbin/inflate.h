@@ -1,5 +1,5 @@
-// gzip and zlib streams (RFC 1952, RFC 1950), in bounded steps: what begins at an address that only looks
-// like a stream must cost little.
+// gzip and zlib streams (RFC 1952, RFC 1950), in bounded steps: bytes that only look like the start of a
+// stream must cost little.
 #pragma once
 
 #include <optional>

@@ -5,7 +5,7 @@
 namespace ptx2cpu::ptx {
 namespace {
 
-// Words of an option string; blanks inside double quotes do not part them.
+// Splits an option string into words; blanks inside double quotes do not separate words.
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;

@@ -1,5 +1,5 @@
-// Where in a file a byte is: archive member and ELF section. Only names for the reader of a listing, so
-// a false header costs its names and a warning, never an image.
+// The archive member and ELF section of a byte of a file. They are only names in a listing, so a false header
+// costs its names and a warning, never an image.
 #pragma once
 
 #include <cstdint>

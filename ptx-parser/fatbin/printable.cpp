@@ -7,8 +7,8 @@
 namespace ptx2cpu::ptx::fatbin {
 namespace {
 
-// Length of the well-formed UTF-8 sequence at the start of `text`, 0 where there is none (RFC 3629, section
-// 4).
+// The length of the well-formed UTF-8 sequence at the start of `text`; 0 where there is none (RFC 3629,
+// section 4).
 size_t SequenceLength(std::string_view text) {
   auto at = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
   auto tail = [&](size_t i) { return at(i) >= 0x80 && at(i) <= 0xBF; };

@@ -8,7 +8,7 @@ namespace ptx2cpu::ptx::fatbin {
 
 // Control and non-ASCII bytes become \xNN; longer than `limit` ends in "...".
 std::string Printable(std::string_view text, size_t limit = 200);
-// Valid UTF-8: bytes that are none become U+FFFD.
+// Makes valid UTF-8: invalid bytes become U+FFFD.
 std::string ToUtf8(std::string_view text);
 // For a file name: everything but letters, digits and -_.+ becomes '_'; never empty, never starts with a dot.
 std::string ForFileName(std::string_view text, size_t limit = 80);

@@ -19,7 +19,8 @@ void Field(JsonWriter& json, std::string_view key, T value) {
   json.Number(value);
 }
 
-// Not an overload of Field: a string literal would rather become a bool than a string_view.
+// This is not an overload of Field: overload resolution converts a string literal to bool rather than to
+// string_view.
 void Flag(JsonWriter& json, std::string_view key, bool value) {
   json.Key(key);
   json.Bool(value);

@@ -28,7 +28,8 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(' ') - begin + 1));
 }
 
-// The end of a long place is more informative than its beginning: build systems put serial numbers in front.
+// Long places lose their beginning: the end is more informative, since build systems put serial numbers in
+// front.
 std::string ShortPlace(const std::string& where) {
   if (where.size() <= kMaxWhere) return Printable(where);
   return "..." + Printable(std::string_view(where).substr(where.size() - kMaxWhere));

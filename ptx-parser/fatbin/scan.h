@@ -1,4 +1,5 @@
-// Finds the containers of a file: by their magic, anywhere, accepted only where their entries tile them.
+// Finds the containers of a file by their magic number, at any offset. A container is accepted only where its
+// entries tile it.
 #pragma once
 
 #include <cstdint>

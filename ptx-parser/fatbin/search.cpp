@@ -11,8 +11,8 @@
 namespace ptx2cpu::ptx::fatbin {
 namespace {
 
-// Work on what turns out to be no PTX, in bytes read and decoded. Programs without PTX need about a
-// hundredth.
+// The limit of work on bytes that turn out not to be PTX, in bytes read and decoded. Programs without PTX
+// need about a hundredth of it.
 constexpr uint64_t kBudgetPerByte = 8, kBudget = uint64_t{16} << 20;
 constexpr uint64_t kHeaderBytes = 4096;     // a text's .version and .target, with comments between them
 constexpr uint64_t kStreamHead = 16 << 10;  // decoded bytes before which .version must come
@@ -169,7 +169,7 @@ class Search {
     Image image;
     if (!Spend(at, kHeaderBytes) || !ReadHeader(head, image)) return 0;
     const ModuleEnd::Found module = ModuleEnd::Find(text_, at, end);
-    // What was read in vain is searched again.
+    // Bytes that were read as PTX without success are searched again.
     if (!Spend(at, module.read - module.end.value_or(at)) || !module.end) return 0;
     const uint64_t begin = TextBegin(text_, floor_, at);
     image.size = image.stored_size = *module.end - begin;

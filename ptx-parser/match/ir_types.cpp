@@ -1,4 +1,5 @@
-// The one source of this folder that knows the IR's types: a change of these compiles it only.
+// The only source of this folder that includes the IR's types: a change of these recompiles no other source
+// here.
 #include "ir/type.h"
 #include "ptx-parser/match/types.h"
 

@@ -218,8 +218,8 @@ std::vector<const Form*> FormsIn(const Dialect& dialect, std::string_view base) 
   return forms;
 }
 
-// When forms that take the words are legal, though not in this module: "before PTX 1.4, or for targets below
-// sm_20". Empty when there is none.
+// The versions or targets for which forms with these words are legal, although they are not in this module:
+// "before PTX 1.4, or for targets below sm_20". Empty when there is none.
 std::string LegalElsewhere(std::span<const std::string_view> words, std::string_view base) {
   std::string text;
   for (const Form* form : FormsOf(base)) {

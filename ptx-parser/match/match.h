@@ -30,7 +30,7 @@ struct Modifiers {
     CHECK(chosen_count < chosen.size(), "an opcode with more modifiers than any form has");
     chosen[chosen_count++] = {group, word};
   }
-  // The word that was written for a group of the row; false if there is none.
+  // The word that is written for a group of the row; false if there is none.
   Word At(Word group) const {
     for (uint8_t i = 0; i < chosen_count; ++i) {
       if (chosen[i].group == group) return chosen[i].word;

@@ -1,5 +1,5 @@
-// The PTX table: rows of instructions.def, compiled into the forms that match.h walks, each row once per
-// process, when it is asked for.
+// The PTX table: rows of instructions.def, compiled into the forms that match.h walks. A row is compiled once
+// per process, at its first use.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ struct TypeInfo {
 };
 
 const TypeInfo& Info(PtxType type);
-PtxType FindType(std::string_view word);  // kNone if it is none
+PtxType FindType(std::string_view word);  // kNone if the word is not a type
 inline std::string_view Name(PtxType type) { return Info(type).word; }
 inline int Bits(PtxType type) { return Info(type).bits(); }
 inline bool IsSigned(PtxType type) { return Info(type).kind == TypeKind::kSigned; }

@@ -238,12 +238,13 @@ struct Function {
   bool unified = false;  // .attribute(.unified(...))
   Linkage linkage = Linkage::kNone;
   std::string_view name;
-  Range returns;            // Module::variables
-  Range parameters;         // Module::variables
-  Range statements;         // Module::statements; scopes appear as begin/end pairs, the outermost not
-  Range instructions;       // Module::instructions: the same ones, for those who need no order with labels
-  Range operands;           // Module::operands, all of the body's
-  Range pragmas;            // Module::pragmas in the header, before the body
+  Range returns;       // Module::variables
+  Range parameters;    // Module::variables
+  Range statements;    // Module::statements; scopes appear as begin/end pairs, the outermost not
+  Range instructions;  // Module::instructions: the same instructions, for readers that need no order with
+                       // labels
+  Range operands;      // Module::operands, all of the body's
+  Range pragmas;       // Module::pragmas in the header, before the body
   Dimensions maxntid = {};  // all-zero: directive absent; else missing dimensions are 1
   Dimensions reqntid = {};
   Dimensions reqnctapercluster = {};
@@ -345,7 +346,7 @@ struct Module {
 // "%tid", "%laneid" ...: the name of a SymbolKind::kSpecialRegister symbol, without component.
 std::string_view SpecialRegisterName(uint32_t symbol);
 inline constexpr uint32_t kNotSpecial = kNone;
-uint32_t FindSpecialRegister(std::string_view name);  // kNotSpecial if it is none
+uint32_t FindSpecialRegister(std::string_view name);  // kNotSpecial if it is not one
 
 // An error at a place of the module: fills in file, line, column and the line itself.
 Error ErrorAt(const Module& module, Position position, ErrorCode code, std::string message,

@@ -33,7 +33,7 @@ class FunctionBuilder final : public TreePart, public FunctionActions {
   void EndHeader();
   void TakeBodyParameters();
 
-  // Of the function header or prototype being read. `first_parameter_`: of the list being read.
+  // State of the function header or prototype being read. `first_parameter_`: of the list being read.
   size_t first_parameter_ = 0;
   ast::Range returns_;
   ast::Dimensions* dimensions_ = nullptr;

@@ -69,7 +69,7 @@ void ModuleBuilder::Target() {
                        kFirstWithDoubles));
 }
 
-// A version implies nothing about the targets that came after it.
+// A version implies nothing about targets that were introduced later.
 void ModuleBuilder::CheckTargetVersion() {
   if (module_.version_major == 0) return;  // reported
   for (const FirstVersion& first : kFirstVersions) {

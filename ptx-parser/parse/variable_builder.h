@@ -34,7 +34,7 @@ class VariableBuilder final : public TreePart, public VariableActions {
   void DeclareRegisters(uint32_t variable);
 
   OperandBuilder& operands_;  // has read sizes and initial values
-  // Of the declaration being read: what all its declarators share, and the current one.
+  // The declaration being read: the part that all its declarators share, and the current declarator.
   ast::Variable shared_;
   ast::Variable variable_;
   bool has_space_ = false;

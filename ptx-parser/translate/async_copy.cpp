@@ -69,7 +69,7 @@ void cp_async_group(Emitter& e) { Group(e, PTX2CPU_COPY_OF_THREAD); }
 
 namespace {
 
-// Of the rows whose operands are destination, source, size.
+// The operands of the rows with destination, source and size.
 struct Bulk {
   ValueId to, from, bytes;  // real addresses
 };

@@ -1,4 +1,4 @@
-// Modifiers of PTX that are words of the IR's attributes, too (ir/attributes.def).
+// PTX modifiers that are also words of the IR's attributes (ir/attributes.def).
 #pragma once
 
 #include "ir/result.h"

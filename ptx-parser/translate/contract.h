@@ -14,10 +14,10 @@ struct Unrounded {
   uint32_t statement_block;  // of control_graph.h
 };
 
-// As ptxas 13 does it (recorded in tests/ptx/contraction.gpu): a product is contracted if each of its uses,
-// negated or not, is an unrounded sum or difference of the same statement block with the same .ftz. Of two
-// products that meet in a sum the first operand is contracted. Products that are clamped (.sat) or doubled
-// (t + t) stay.
+// The rules are those of ptxas 13 (recorded in tests/ptx/contraction.gpu): a product is contracted if each of
+// its uses, negated or not, is a sum or difference without a stated rounding, in the same statement block and
+// with the same .ftz. Where two products meet in a sum, the first operand is contracted. Products that are
+// clamped (.sat) or doubled (t + t) stay.
 void Contract(ir::Function& f, const std::vector<Unrounded>& unrounded, bool keeps_registers);
 
 }  // namespace ptx2cpu::ptx

@@ -1,4 +1,5 @@
-// 9.7.12: calls and returns; 9.7.19: miscellaneous. Branches make blocks and are the translator's.
+// 9.7.12: calls and returns; 9.7.19: miscellaneous. function_translator.cpp translates branches, which make
+// blocks.
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/module_frame.h"
 #include "ptx-parser/translate/parameters.h"

@@ -1,4 +1,4 @@
-// The instruction under translation: how the table matched it, its operands, and what is wrong with it.
+// The instruction under translation: its match in the table, its operands, and its first error.
 #pragma once
 
 #include <cstddef>

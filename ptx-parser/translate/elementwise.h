@@ -1,4 +1,4 @@
-// Operations done on each element of scalar and packed types alike.
+// Operations on each element, for scalar and packed types alike.
 #pragma once
 
 #include <vector>

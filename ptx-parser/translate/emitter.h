@@ -1,5 +1,5 @@
-// What a row's function uses of the translation: the matched instruction (current_instruction.h), the
-// function under construction (ssa_builder.h), and operands as IR values.
+// The interface for the functions of rows: the matched instruction (current_instruction.h), the function
+// under construction (ssa_builder.h), and operands as IR values.
 //
 // Reading an operand never fails halfway: the first problem is kept in `error` and the translator stops after
 // the row.

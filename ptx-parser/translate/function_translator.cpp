@@ -71,7 +71,7 @@ class FunctionTranslator {
     return std::move(f_);
   }
 
-  // Every instruction, also the unreachable ones, so that all mistakes show in one run.
+  // Matches every instruction, even unreachable ones, so that one run reports all errors.
   Status MatchAll() {
     std::span<const ast::Instruction> instructions = ast_.Instructions(source_);
     matches_.reserve(instructions.size());

@@ -120,7 +120,7 @@ std::optional<ir::image::Address> AddressMode(std::string_view word) {
   return std::nullopt;
 }
 
-// One `field = value`; false when it is none that a sampler has.
+// Reads one `field = value`; false for a field that samplers do not have.
 bool AddField(std::string_view field, const ast::Operand& value, uint64_t& bits) {
   namespace image = ir::image;
   if (field == "filter_mode") {

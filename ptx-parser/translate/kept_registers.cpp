@@ -16,7 +16,7 @@ void KeptRegisters::KeepWritten() {
 
 void KeptRegisters::Keep(const ast::Operand& operand) {
   if (operand.symbol_kind == ast::SymbolKind::kRegister) {
-    // Of a vector the whole of it or a component.
+    // The operand names a whole vector or a component of it.
     const uint32_t all = e_.ast.RegisterDeclaration(e_.source, operand.symbol).vector;
     const uint32_t before = (operand.symbol - RangeOf(operand.symbol).first) % all;
     for (uint32_t n = operand.symbol; n < operand.symbol + all - before; ++n) Keep(n);

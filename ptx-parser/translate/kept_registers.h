@@ -14,7 +14,7 @@ class KeptRegisters {
  public:
   explicit KeptRegisters(Emitter& emitter) : e_(emitter) {}
 
-  // Those that the emitter's current instruction writes, at the current place.
+  // Keeps the registers that the emitter's current instruction writes, at the current place.
   void KeepWritten();
   // Whether it may be a store of this class; st.volatile.local of the text is like them.
   static bool IsKeeping(const ir::Inst& inst) {

@@ -55,7 +55,7 @@ class Quad {
 
   ValueId lane() const { return lane_; }
   ValueId upper() const { return upper_; }
-  // Of a multiplicand of which lane `index` % 4 of a half has vector `index`: its elements at 0 to 3.
+  // Elements 0 to 3 of a vector of a multiplicand; lane `index` % 4 of a half has vector `index`.
   std::vector<ValueId> Vector(const std::vector<ValueId>& registers, ValueId index, ValueId half) {
     const ValueId lane = Sum(base_, Sum(index, half));
     std::vector<ValueId> elements;
@@ -124,8 +124,8 @@ void MultiplyQuads(Emitter& e) {
   if (sum_is_half) c = result_is_half ? Halves(e, c) : quad.AccumulatorsOf(c);
   const ir::Attrs nearest{.rounding = ir::Rounding::kNearestEven};
   std::vector<ValueId> sums;
-  // Accumulators of f16: element i is column i of row lane % 4. Those of f32: rows lane % 2 and two below it,
-  // of four columns.
+  // In accumulators of f16, element i is column i of row lane % 4. In accumulators of f32, a lane has four
+  // columns of row lane % 2 and of the row two below.
   const std::vector<uint64_t> row_bits =
       result_is_half ? std::vector<uint64_t>{0} : std::vector<uint64_t>{0, 2};
   const std::vector<uint64_t> column_bits =

@@ -30,7 +30,7 @@ ir::NarrowFormat PairFormatOf(PtxType type) {
   return ir::NarrowFormat::kNone;
 }
 
-// The bits that the conversion of two elements takes.
+// The operand of the conversion of two elements: their bits.
 ValueId BitsOfPair(Emitter& e, ValueId word, PtxType type, Packing packing, size_t number) {
   if (packing == Packing::kFourBits) return e.b.Unpack(Type::kI8, word)[number];
   if (type != PtxType::kE2M1) return e.b.Unpack(Type::kI16, word)[number];

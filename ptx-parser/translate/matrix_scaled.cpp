@@ -99,9 +99,9 @@ ValueId ScaleOf(Emitter& e, ValueId byte, ScaleType type) {
   return e.b.Bitcast(Type::kF64, e.b.Select(is_nan, e.Const(Type::kI64, kNan), bits));
 }
 
-// The scales of A or B. Those of a row of A are in the first (the row eight below: the second) lane of a pair
-// of its four, those of a column of B in one lane of its four: thread-id chooses. Byte-id is the byte of
-// block 0.
+// The scales of A or B. The scales of a row of A are in the first lane (for the row eight below, in the
+// second lane) of a pair of its four lanes, those of a column of B in one of its four lanes; thread-id
+// chooses the pair or lane. Byte-id is the byte of block 0.
 class Scales {
  public:
   Scales(Emitter& e, const ast::Operand& data, const ast::Operand& selector, ScaleType type)

@@ -1,4 +1,4 @@
-// What asynchronous copies do to mbarrier objects.
+// Changes of mbarrier objects by asynchronous copies.
 #pragma once
 
 #include "ptx-parser/translate/emitter.h"
@@ -18,7 +18,7 @@ void NoteSync(Emitter& e, uint32_t step, ir::ValueId a, uint32_t b = 0);
 void NoteSync(Emitter& e, uint32_t step, uint32_t a = 0, uint32_t b = 0);
 // An arrival that counts once.
 void ArriveOnce(Emitter& e, const Place& place);
-// Of a shared address of the cluster: what is the same in every block.
+// The part of a shared address of the cluster that is the same in every block.
 ir::ValueId OffsetInWindow(Emitter& e, size_t operand);
 
 }  // namespace ptx2cpu::ptx::rows

@@ -12,8 +12,8 @@ ir::Space SpaceOfWords(const Emitter& e);          // of .global, .shared::cta .
 // The generic address of a place in shared memory; another place's own address.
 ir::ValueId RealAddress(Emitter& e, const Place& place);
 
-// Of atom, red and reductions of bulk copies: order, scope and space; the operation on the last type of the
-// opcode.
+// The attributes of atom, red and reductions of bulk copies: order, scope and space, and the operation on the
+// last type of the opcode.
 ir::Attrs AtomicAttrs(const Emitter& e, ir::Space space);
 ir::AtomicOp AtomicOperation(const Emitter& e);
 // The address of such an operation. A thread's own memory, which a name without a space may mean, by its

@@ -14,8 +14,8 @@ uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable) {
 
 namespace {
 
-// Bytes a variable may have: those of a 32-bit window, less than half of it so that distances keep their
-// sign, where its space is one.
+// The maximum size of a variable. In a space that is a 32-bit window, it is less than half of the window, so
+// that distances keep their sign.
 uint64_t SizeLimit(ast::Space space) {
   const bool in_window =
       space == ast::Space::kLocal || space == ast::Space::kShared || space == ast::Space::kParam;

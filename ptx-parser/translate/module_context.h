@@ -1,5 +1,5 @@
-// What the functions of one translation share: the module being made, and which of the program's functions
-// and variables it needs so far.
+// State that the functions of one translation share: the module under construction, and the functions and
+// variables of the program that it needs so far.
 #pragma once
 
 #include <memory>

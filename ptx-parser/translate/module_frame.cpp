@@ -21,7 +21,8 @@ bool IsPrivate(const ast::Variable& variable) {
   return variable.space == ast::Space::kReg || variable.space == ast::Space::kLocal;
 }
 
-// Calls `use` with each variable and its offset until that returns false; the bytes of those passed.
+// Calls `use` with each variable and its offset until it returns false. Returns the bytes of the variables
+// before that one.
 template <typename Use>
 uint32_t Walk(const ast::Module& module, const Use& use) {
   uint32_t end = 0;

@@ -70,9 +70,9 @@ bool Emitter::CheckAddressBits(ir::Space space, int bits) {
   return false;
 }
 
-// A 32-bit register and a distance add up in 32 bits. Windows are smaller than 2 GiB, so that a register
-// widened as signed has the same sum wherever the access is legal: one below zero, brought back by the
-// distance, too.
+// A 32-bit register and a distance are added in 32 bits. Windows are smaller than 2 GiB, so a register that
+// is widened as signed gives the same sum wherever the access is legal, even if the register is below zero
+// and the distance brings it back.
 ValueId Emitter::AddressRegister(const ast::Operand& operand) {
   const ValueId value = ReadVariable(operand.symbol);
   if (f.type_of(value) != Type::kI32 || operand.integer == 0) return Fit(value, Type::kI64);

@@ -18,7 +18,7 @@ ParamStorage::ParamStorage(Emitter& e, ir::BlockId entry) : ast_(e.ast) {
   }
 }
 
-// Anything except a load or store of the complete value needs memory.
+// A use other than a load or store of the complete value needs memory.
 void ParamStorage::NoteUse(const Emitter& e, const ast::Instruction& instruction,
                            const ast::Operand& operand) {
   if (operand.HasChildren()) {

@@ -1,8 +1,9 @@
 // Where .param variables are stored.
 //
-// A kernel's parameters are in its buffer (ParamBase + offset). Of a device function and of a call sequence
+// A kernel's parameters are in its buffer (ParamBase + offset). In a device function and in a call sequence
 // ({ .param .b32 p; st.param [p], %r; call f, (p); }), a scalar that is only loaded and stored completely is
-// an SSA variable; every other one is memory of the thread (Function::locals), addressed in the local window.
+// an SSA variable; every other parameter is memory of the thread (Function::locals), addressed in the local
+// window.
 #pragma once
 
 #include <map>

@@ -68,7 +68,7 @@ void ReachingBlocks::Number(const ControlGraph& graph) {
   }
 }
 
-// Of the graph without the edges that lead back: in a reducible one those do not matter.
+// Dominators of the graph without its back edges, which do not matter in a reducible graph.
 void ReachingBlocks::FindDominators() {
   for (uint32_t node = 1; node < blocks_.size(); ++node) {
     std::optional<uint32_t> dominator;

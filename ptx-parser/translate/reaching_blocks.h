@@ -1,11 +1,12 @@
-// Where a block's registers come from, found before translation: from the control graph and the blocks that
-// write each register. A register that nothing writes on the way from a dominating block is that block's, so
-// that loops and branches within each other need no parameter for it, and no walk.
+// Finds the block that a register's value comes from before translation, from the control graph and the
+// blocks that write each register. If nothing writes a register on the paths from a dominating block, its
+// value is that of the dominating block, so that nested loops and branches need neither a parameter for it
+// nor a walk.
 //
-// Only for reducible graphs. There an order exists in which edges lead forward, but for those back to the
-// head of a loop, and the blocks of each loop are next to each other. All blocks between a block and its
-// immediate dominator are between the two in that order, and so are the loops around some of them that do not
-// hold the block itself.
+// This works for reducible graphs only. They have an order in which all edges lead forward except back edges
+// to loop heads, and in which the blocks of each loop are adjacent. All blocks on paths from a block's
+// immediate dominator to the block lie between the two in that order, and so do the loops around such blocks
+// that do not hold the block itself.
 #pragma once
 
 #include <cstdint>

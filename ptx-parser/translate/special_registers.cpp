@@ -12,7 +12,7 @@ using ir::Special;
 
 constexpr std::string_view kComponents[] = {".x", ".y", ".z"};
 
-// "envreg12" and "pm3" or "pm3_64" of a row with a count.
+// The word of a row with a count and an index: "envreg12", "pm3" or "pm3_64".
 std::optional<SpecialRegister> Numbered(Special special, std::string_view name) {
   const ir::SpecialInfo& info = Info(special);
   if (info.count == 0 || !name.starts_with(info.word)) return std::nullopt;

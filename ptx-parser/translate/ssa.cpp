@@ -59,7 +59,7 @@ void Ssa::SetDominator(BlockId block, BlockId dominator, std::vector<Variable> w
   state.written = std::move(written);
 }
 
-// Of a block with a dominator: that one, or one further up in its chain.
+// For a block with a dominator: the dominator, or a block further up in its chain.
 BlockId Ssa::LastWriterBefore(Variable variable, BlockId block) {
   const BlockState& state = State(block);
   if (state.chain == kNoChain) return state.dominator;

@@ -27,7 +27,7 @@ class SsaBuilder : public CurrentInstruction {
   ir::ValueId ReadVariable(Ssa::Variable variable) { return ssa.Read(variable, b.block); }
   void WriteVariable(Ssa::Variable variable, ir::ValueId value);
 
-  // Of guarded instructions: writes wait until the instruction is known to have happened.
+  // A write of a guarded instruction, which waits until the instruction is known to have happened.
   struct DelayedWrite {
     Ssa::Variable variable;
     ir::ValueId value;

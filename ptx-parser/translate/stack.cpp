@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kStackBytes = 16 * 1024, kStackAlign = 16;
 constexpr int64_t kLeastAlign = 8;
-// Where no thread has local memory: an access faults.
+// An address at which no thread has local memory, so that an access faults.
 constexpr uint64_t kNoStack = 0x7fff0000;
 
 }  // namespace

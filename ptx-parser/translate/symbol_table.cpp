@@ -13,7 +13,7 @@ namespace {
 using ItemPlace = SymbolTable::Place;
 using ast::Linkage;
 
-// Which of two definitions stays: .visible before .weak before .common.
+// The precedence of definitions: .visible before .weak before .common.
 int Strength(Linkage linkage) {
   switch (linkage) {
     case Linkage::kVisible:

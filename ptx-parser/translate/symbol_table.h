@@ -1,4 +1,4 @@
-// What the names of a program's modules refer to: found once, read by the translation of each kernel.
+// The symbols of a program's modules: resolved once, read by the translation of each kernel.
 //
 // Relocatable modules (nvcc -rdc) share the names that have a linkage. The rules are those of a device
 // linker:
@@ -68,7 +68,7 @@ class SymbolTable {
   const std::vector<Place>& indirect_targets() const { return indirect_targets_; }
   // Kernels that have a body, once each, in source order.
   std::vector<Place> Kernels() const;
-  // kNone in both where there is none of the name.
+  // Both are kNone where there is no kernel of that name.
   Place FindKernel(std::string_view name) const;
 
  private:

@@ -1,4 +1,4 @@
-// 9.7.9.25.5, 9.7.9.28, 9.7.13.16: copies of tensors, and changes of tensor maps. As other asynchronous
+// 9.7.9.25.5, 9.7.9.28, 9.7.13.16: copies of tensors, and changes of tensor maps. Like other asynchronous
 // copies they are done at once.
 #include "ir/tensor.h"
 
@@ -78,7 +78,7 @@ std::optional<tensor::Form> TensorFormOf(Emitter& e, const TensorPlace& place) {
   return form;
 }
 
-// Of im2col: one for each dimension between the first and the last.
+// The offsets of im2col: one for each dimension between the first and the last.
 std::optional<std::vector<ValueId>> ReadOffsets(Emitter& e, size_t operand, uint32_t wanted) {
   if (!e.Present(operand)) {
     e.Fail(ErrorCode::kSyntax, "im2col takes offsets");

@@ -49,7 +49,7 @@ ValueId Ones(Emitter& e, ValueId count) {
   return OnWords(e, Opcode::kSub, OnWords(e, Opcode::kShl, e.Const(Type::kI32, 1), count), 1);
 }
 
-// Of the bits of free units: those at which so many free ones begin.
+// The bits of `free` at which a run of `units` free units begins.
 ValueId BeginsOfRuns(Emitter& e, ValueId free, ValueId units) {
   constexpr uint32_t kMaxUnits = core::kColumns / core::kUnitColumns;
   for (uint32_t length = 1; length < kMaxUnits; length *= 2) {
@@ -172,7 +172,7 @@ constexpr Shape kShapes[] = {
     {"16x256b", 4, 4, 8, false, 1, 4, 2},
 };
 
-// Of register r beyond those of lane 0.
+// The row and column of register r, added to the place that its lane begins at.
 struct RegisterPlace {
   uint32_t row, column;
 };

@@ -1,4 +1,4 @@
-// Tensor memory of tcgen05, as instructions on it see it.
+// Addresses and accesses of tcgen05's tensor memory.
 #pragma once
 
 #include "ptx-parser/translate/emitter.h"

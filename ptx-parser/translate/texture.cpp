@@ -76,7 +76,7 @@ std::vector<ValueId> Channels(Emitter& e, Fetch& fetch) {
   return e.f.at_inst(id).results;
 }
 
-// Of float bits: to nearest even; the canonical NaN.
+// Rounds the bits of a float to f16, to nearest even; NaN becomes the canonical one.
 ValueId ToHalf(Emitter& e, ValueId bits) {
   const ValueId value = e.b.Bitcast(Type::kF32, bits);
   const ValueId half =

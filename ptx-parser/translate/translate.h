@@ -37,8 +37,8 @@ std::vector<std::string> ListKernels(const ast::Module& module);
 Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
                              const TranslateOptions& options = {});
 
-// The same of a linked program. Errors also: kLink (the kernel reaches a function or variable that no module
-// defines, all of them in `more`). Lines and source files are numbered on from module to module:
+// The same for a linked program. Errors also: kLink (the kernel reaches functions or variables that no module
+// defines; `more` lists all of them). The numbers of lines and source files continue from module to module:
 // Module::Place.
 Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view kernel,
                              const TranslateOptions& options = {});

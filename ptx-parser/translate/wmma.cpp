@@ -46,7 +46,7 @@ struct Tile {
   uint32_t row, k;
 };
 
-// Of the left multiplicand rows are counted first, of the right one k.
+// The tiles of the left multiplicand are numbered along rows first, those of the right one along k.
 std::vector<Tile> TilesOfFragment(const Division& d, MatrixElement element, bool is_left) {
   const uint32_t tiles = TilesOf(d, element), width = d.depth / tiles;
   std::vector<Tile> places;
@@ -80,7 +80,7 @@ class Memory {
 
   ValueId lane() const { return lane_; }
   ir::Space space() const { return place_.space; }
-  // Of element `at` of vector `vector` (i32); both may differ between lanes.
+  // The address of element `at` of vector `vector` (i32); both may differ between lanes.
   ValueId Address(ValueId vector, ValueId at) {
     const ValueId row = e_.b.Binary(Opcode::kMul, Type::kI64, Wide(vector), stride_);
     const ValueId bytes =

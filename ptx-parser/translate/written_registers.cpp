@@ -27,7 +27,7 @@ class Collector {
     if (match.form->has_rest) AddModuleRegisters(block);  // a call: what the callee shares
   }
 
-  // Those of the module are loaded where a function begins and after calls (module_frame.h).
+  // Registers of the module are loaded where a function begins and after calls (module_frame.h).
   void AddModuleRegisters(uint32_t block) {
     for (const ast::RegisterRange& range : function_.register_ranges) {
       if (OffsetInModuleFrame(module_, range.variable)) Add(range.first, range.count, block);

@@ -1,4 +1,4 @@
-// Which blocks of a function write each of its registers, from the forms of their instructions.
+// Finds the blocks of a function that write each of its registers, from the forms of their instructions.
 #pragma once
 
 #include <cstdint>
