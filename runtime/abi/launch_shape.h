@@ -1,4 +1,4 @@
-// What grids and blocks a launch may have.
+// The limits on grids and blocks of a launch.
 #pragma once
 
 #include <cstdint>

@@ -206,10 +206,10 @@ struct Product {
   constexpr bool IsFourBits() const { return form.kind == Kind::kMxF4 || form.kind == Kind::kMxF4NvF4; }
   // Half of the lanes are used: 16 of each 32.
   constexpr bool UsesHalf() const { return rows() == 64 && !form.stationary && (!form.pair || form.sparse); }
-  // The columns of D are cut in so many parts, one below the other.
+  // The columns of D are cut into this many parts, one below the other.
   constexpr uint32_t parts() const { return UsesHalf() ? 1 : kLanes / (rows() > 64 ? 128 : rows()); }
 
-  // Where row `row` of A or D begins, from the address; block and lane.
+  // The place where row `row` of A or D begins, relative to the address: block and lane.
   constexpr Place PlaceOfRow(uint32_t row) const {
     const uint32_t own = row % rows();
     return {row / rows(), UsesHalf() ? own / 16 * 32 + own % 16 : own, 0};
@@ -221,19 +221,19 @@ struct Product {
     place.column = column % width;
     return place;
   }
-  // Scales: those of 32 rows are in the lanes of a column, in each quarter of the lanes the same.
+  // The scales of 32 rows are in the lanes of a column; each quarter of the lanes has the same ones.
   constexpr Place PlaceOfScaleA(uint32_t row) const {
     const uint32_t own = row % rows();
     return {row / rows(), own % 32, own / 32};
   }
-  // Of the tensor memory that has the row of D.
+  // The place is in the tensor memory that has the row of D.
   constexpr Place PlaceOfScaleB(uint32_t row, uint32_t column) const {
     const uint32_t width = n / parts(), own = column % width;
     return {row / rows(), column / width * rows() + own % 32, own / 32};
   }
-  // Metadata: four bits for each chunk of four elements of a row (two of tf32, eight of 4 bits). Those of 16-
-  // and 32-bit elements are two halves of 16 bits: rows 8 lanes below share the word, and the second half of
-  // k is 8 lanes below. `chunk` counts along k; bit: of its four bits in the word.
+  // Metadata: four bits for each chunk of four elements of a row (two of tf32, eight of 4 bits). For 16- and
+  // 32-bit elements it is two halves of 16 bits: the row 8 lanes below shares the word, and the second half
+  // of k is 8 lanes below. `chunk` counts along k; `bit` is the place of its four bits in the word.
   struct MetadataPlace {
     Place place;
     uint32_t bit;
@@ -250,7 +250,7 @@ struct Product {
     place.column = selector;
     return {place, number % 4 * 4 + (in_pair >= 8 ? 16 : 0)};
   }
-  // Which element along k the stored one `at` of a row is, from the four bits of its chunk.
+  // The number along k of the stored element `at` of a row, from the four bits of its chunk.
   constexpr uint32_t ColumnOf(uint32_t at, uint32_t bits) const {
     const uint32_t kept = chunk() / 2;
     if (chunk() == 2) return at * 2 + (bits >> 1 & 1);

@@ -1,4 +1,4 @@
-// Where in its block a thread is.
+// The place of a thread in its block.
 #pragma once
 
 #include "runtime/abi/abi.h"
@@ -6,7 +6,7 @@
 
 namespace ptx2cpu {
 
-// Of a thread by its number in the block; of numbers that the block does not have, the first place.
+// The place of the thread with this number; the first place for numbers that the block does not have.
 inline Dim3 PlaceOfThread(const ptx2cpu_block& block, uint32_t thread) {
   const uint32_t tid = thread < block.thread_padded ? block.tid[thread] : 0;
   constexpr uint32_t kMask = (1u << PTX2CPU_TID_Y_SHIFT) - 1;

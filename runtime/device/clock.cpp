@@ -21,7 +21,7 @@ uint64_t Nanoseconds() {
 
 #if defined(__x86_64__)
 
-// Both at once: the closest of a few tries, as the thread may be interrupted in between.
+// Reads both clocks at once: the closest pair of a few tries, as the thread may be interrupted in between.
 struct Moment {
   uint64_t ticks, nanoseconds;
 };

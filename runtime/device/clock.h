@@ -1,4 +1,4 @@
-// What %clock counts: the processor's time stamp counter if it exists, else nanoseconds.
+// The counter for %clock: the processor's time stamp counter if it exists, else nanoseconds.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Conditions live in chunks that are never given back, so that a handle that is none can be looked up without
-// a lock: it has the place in the low bits and, above them, how often conditions were made; the place stores
-// its present handle.
+// Conditions live in chunks that are never freed, so that even an invalid handle can be looked up without a
+// lock. A handle has the place in its low bits and a count of conditions above them; the place stores its
+// current handle.
 #include "runtime/device/condition.h"
 
 #include <array>

@@ -12,8 +12,8 @@ class Condition {
  public:
   // Null: there are too many.
   static std::shared_ptr<Condition> New();
-  // Of a handle. Null: it is not a handle, or its condition no longer exists. The caller knows that the graph
-  // which has it lives.
+  // The condition of a handle. Null: it is not a handle, or its condition no longer exists. The caller
+  // ensures that the graph of the condition exists.
   static Condition* Find(uint64_t handle);
 
   Condition() = default;

@@ -15,7 +15,7 @@ uint64_t Counted(uint64_t bytes) { return (bytes + kMinAlign - 1) / kMinAlign * 
 }  // namespace
 
 DeviceServices& DefaultServices() {
-  // Never destroyed: kernels may run until the process ends.
+  // The heap is never destroyed: kernels may run until the process ends.
   static auto* services = new DeviceServices;
   return *services;
 }

@@ -24,22 +24,22 @@ class DeviceHeap {
   // A power of two aligns the result; at least 16. Null for no bytes, and where more than `limit` bytes would
   // be taken. The first limit also sets how many addresses the heap has.
   void* Allocate(uint64_t bytes, uint64_t align, uint64_t limit);
-  // False: this heap's Allocate did not return it, or it was freed already. `keep`: others like it are given
-  // out before it, so that accesses that come too late find it free.
+  // False: this heap's Allocate did not return it, or it was freed already. `keep`: similar blocks are reused
+  // before it, so that accesses after the free still find it free.
   bool Free(void* pointer, bool keep = false);
-  // The block with the address in it, with the bytes that were asked for. For checks: slow.
+  // The block that holds the address, with the requested number of bytes. For checks: slow.
   struct Block {
     std::byte* base = nullptr;
     uint64_t bytes = 0;
   };
   std::optional<Block> Find(const void* address) const;
-  // The same of one that was freed and is not in use again.
+  // The same for a block that was freed and is not in use again.
   std::optional<Block> FindFreed(const void* address) const;
   // The block in use that is nearest to the address, if one is within 64 KiB of it.
   std::optional<Block> FindNear(const void* address) const;
-  // Those in use, by address. No kernel may run.
+  // The blocks in use, by address. No kernel may run.
   std::vector<Block> BlocksInUse() const;
-  // Frees all of it. No kernel may run.
+  // Frees all blocks. No kernel may run.
   void Clear();
 
   uint64_t bytes_in_use() const { return bytes_.load(std::memory_order_relaxed); }

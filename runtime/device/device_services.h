@@ -1,4 +1,5 @@
-// What kernels of one context share: the limits that a host sets and the heap of device malloc.
+// Services that the kernels of one context share: the limits that the host sets and the heap of device
+// malloc.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ struct DeviceLimits {
   std::atomic<uint64_t> heap_bytes{uint64_t{8} << 20};  // beyond, malloc returns null
 };
 
-// What device code may query of the device.
+// Facts about the device that device code may query.
 struct DeviceFacts {
   int32_t ordinal = 0, count = 1;
   int32_t runtime_version = 13000;
@@ -30,7 +31,7 @@ struct DeviceServices {
   std::atomic<bool> printed{false};  // since the context began
 };
 
-// For launches that name no other.
+// The services of launches that name no others.
 DeviceServices& DefaultServices();
 
 }  // namespace ptx2cpu::rt

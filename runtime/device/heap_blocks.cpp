@@ -12,7 +12,7 @@ namespace {
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-// Multiples of 16 up to 128, then four classes for each power of two.
+// The classes of sizes: multiples of 16 up to 128, then four classes for each power of two.
 uint32_t ClassOf(uint64_t bytes) {
   if (bytes <= 128) return static_cast<uint32_t>((bytes + 15) / 16 - 1);
   const uint64_t last = bytes - 1;
@@ -187,7 +187,7 @@ std::optional<uint64_t> DeviceHeap::Blocks::Free(void* pointer, bool keep) {
     const uint64_t step = BytesOfClass(shared - 1), index = within / step;
     if (within % step != 0) return std::nullopt;
     const uint64_t unused = chunk.unused[index], bit = uint64_t{1} << index % 64;
-    // Of two that free the same block one finds that it is free.
+    // If two threads free the same block, one of them finds that it is free.
     if ((chunk.used[index / 64].fetch_and(~bit, std::memory_order_acq_rel) & bit) == 0) return std::nullopt;
     chunk.freed[index / 64].fetch_or(bit, std::memory_order_relaxed);
     Shard& shard = shards_[chunk.shard];

@@ -32,7 +32,7 @@ class DeviceHeap::Blocks {
 
  private:
   struct Chunk {
-    // Of the first chunk of a large block: chunks and bytes. Of a shared one: the class, and which blocks are
+    // For the first chunk of a large block: chunks and bytes. For a shared chunk: the class, and the blocks
     // in use.
     std::atomic<uint64_t> large_bytes;
     std::atomic<uint32_t> class_plus_one;
@@ -40,10 +40,10 @@ class DeviceHeap::Blocks {
     std::atomic<uint64_t> used[kChunkBytes / kMinAlign / 64];
     std::atomic<uint64_t> freed[kChunkBytes / kMinAlign / 64];  // and not in use again
     std::atomic<uint64_t> freed_bytes;                          // of a large one
-    // Of each block in use, by how many bytes it is smaller than its class.
+    // For each block in use, the number of bytes by which it is smaller than its class.
     uint16_t unused[kChunkBytes / kMinAlign];
   };
-  // Threads of different workers rarely meet in one.
+  // Threads of different workers rarely use the same shard.
   struct alignas(64) Shard {
     SpinLock lock;
     std::array<std::vector<std::byte*>, kClasses> free;
@@ -57,7 +57,7 @@ class DeviceHeap::Blocks {
   std::optional<uint64_t> TakeChunks(uint64_t count, uint64_t step);
   std::optional<uint64_t> TakeKeptChunks(uint64_t count, uint64_t step);
   void GiveChunks(uint64_t first, uint64_t count);
-  // Large blocks that were freed and are kept, down to so many.
+  // Frees kept large blocks until at most this many remain.
   void GiveKept(size_t most);
 
   std::byte* mapping_ = nullptr;  // guard pages included

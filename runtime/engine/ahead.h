@@ -1,5 +1,5 @@
-// Which kernels of a module to compile before a launch needs them: programs that launch several kernels of a
-// module whose code takes long tend to launch more, in the order of the text or in the reverse one.
+// Chooses kernels of a module to compile before a launch needs them: programs that launch several kernels of
+// a module whose code takes long to compile tend to launch more, in the order of the text or in reverse.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,11 @@ class Ahead {
   // `long_from`: milliseconds of compiling.
   Ahead(size_t kernels, double long_from) : long_from_(long_from), states_(kernels) {}
 
-  // To be called when a launch has the kernel's code; `milliseconds`: for which it waited while that was
-  // compiled. The kernel to compile next. At most kMaxUnused are compiled that no launch has used.
+  // Called when a launch has the kernel's code; `milliseconds`: the time that it waited for the compilation.
+  // Returns the kernel to compile next. At most kMaxUnused kernels are compiled without having been launched.
   std::optional<size_t> AfterUse(size_t kernel, double milliseconds);
-  // What AfterUse named could not be compiled: it counts as compiled no longer, and is not named again.
+  // A kernel that AfterUse returned could not be compiled: it no longer counts as compiled, and is not
+  // returned again.
   void GiveUp(size_t kernel);
 
  private:

@@ -33,7 +33,7 @@ class Background {
   }
 
   bool Run(Work work) {
-    // Into a child process the threads do not come along, and the lock may be held for ever.
+    // A forked child has none of the threads, and the lock may stay held there.
     if (owner_ != 0 && owner_ != getpid()) return false;
     std::lock_guard lock(mutex_);
     if (stop_ || waiting_.size() >= kMaxWaiting) return false;

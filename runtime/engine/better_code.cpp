@@ -30,7 +30,8 @@ void BetterCode::Obtain() {
   End();
 }
 
-// A worker that compiles, or waits and so leaves its processor to who does, runs no blocks: one is enough.
+// A worker that compiles, or waits and so leaves its processor to the compiling thread, runs no blocks: one
+// such worker is enough.
 const ptx2cpu_kernel* BetterCode::Newest(int64_t nanoseconds) {
   BeginIfWorth(nanoseconds);
   if (IsDue(nanoseconds) && !is_obtained_.exchange(true, std::memory_order_relaxed)) Obtain();

@@ -1,5 +1,5 @@
-// The good code of a kernel that still runs the quick tier's: who compiles it, and when a launch waits for
-// it.
+// The optimised code of a kernel that still runs the quick tier's code: it decides which thread compiles it,
+// and when a launch waits for it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,14 +15,14 @@
 
 namespace ptx2cpu::rt {
 
-// Compiled once: by the background thread, or by a launch to which it is due. All functions may be called
-// from several threads at once.
+// It is compiled once: by a background thread, or by a launch for which it is due. All functions may be
+// called from several threads at once.
 class BetterCode final : public LaterCode {
  public:
   using Compile = std::function<void(const std::atomic<bool>& stop)>;
 
-  // `code`: where the better code is put; null there: other code runs until then. `expected_nanoseconds`:
-  // what compiling takes, about. `for_many_blocks`: launches of few blocks wait for the better code.
+  // `code`: receives the better code; while it is null, other code runs. `expected_nanoseconds`: the
+  // approximate time of compiling. `for_many_blocks`: launches of few blocks wait for the better code.
   BetterCode(const std::atomic<const ptx2cpu_kernel*>& code, Compile compile, int64_t expected_nanoseconds,
              bool for_many_blocks = false)
       : code_(code),
@@ -30,9 +30,9 @@ class BetterCode final : public LaterCode {
         expected_(expected_nanoseconds),
         for_many_blocks_(for_many_blocks) {}
 
-  // Compiles, unless that was begun.
+  // Compiles, unless another thread has begun.
   void Run(const std::atomic<bool>& stop);
-  // To be called before any launch: `begin`, once, when launches have run the quick code for so long.
+  // Called before any launch: `begin` is called once, when launches have run the quick code for this time.
   void BeginAfter(int64_t nanoseconds, std::function<void()> begin) {
     begin_after_ = nanoseconds;
     begin_ = std::move(begin);
@@ -43,10 +43,10 @@ class BetterCode final : public LaterCode {
     ran_.fetch_add(nanoseconds, std::memory_order_relaxed);
     BeginIfWorth(0);
   }
-  // Launches have run the quick code for as long as compiling takes. Who compiles then loses at most as much
-  // again, however many launches follow, and gains what the quick code loses in each (Karlin et al., 1988,
-  // "Competitive snoopy caching": rent until the price is paid).
-  // `more`: nanoseconds that a launch has not added yet.
+  // Launches have run the quick code for as long as compiling takes. A launch that compiles then loses at
+  // most the same time again, however many launches follow, and gains the quick code's loss in each of them
+  // (Karlin et al., 1988, "Competitive snoopy caching": rent until the price is paid). `more`: nanoseconds
+  // that a launch has not added yet.
   bool IsDue(int64_t more = 0) const {
     return ran_.load(std::memory_order_relaxed) + more >= expected_ && !over_.load(std::memory_order_acquire);
   }

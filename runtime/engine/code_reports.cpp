@@ -97,7 +97,7 @@ bool CodeReports::BindCounters(const CompileRequest& request, const lowering::Ke
   return loader_.Bind(name, reinterpret_cast<std::byte*>(known->second.words)).has_value();
 }
 
-// Checked code and code whose order is kept are slow already, and run as they are.
+// Checked code and code with a fixed order are slow already, and are not counted.
 const ptx2cpu_kernel* CodeReports::CountingFor(const CompileRequest& request) {
   if (options_.checks != 0 || OrderedAtomicsWanted()) return nullptr;
   const Dim3 block = request.block.value_or(Dim3{0, 0, 0});

@@ -1,6 +1,6 @@
-// Loads code of a module and informs the instruments that the process wants: a profile (runtime/profile),
-// which also gets code that counts, and perf (perf_files.h). Where none is wanted, it only loads. Internal to
-// this folder.
+// Loads code of a module and reports it to the instruments that the process requests: a profile
+// (runtime/profile), which also gets counting code, and perf (perf_files.h). Without instruments, it only
+// loads. Internal to this folder.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ class CodeReports {
   uint32_t ModuleNumber();
   // Null: there is none.
   const ptx2cpu_kernel* CountingFor(const CompileRequest& request);
-  // Its counters are the profile's. False: no room.
+  // Puts its counters into the profile. False: no room.
   bool BindCounters(const CompileRequest& request, const lowering::KernelImage& image);
 
   struct Counters {

@@ -18,7 +18,7 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// First byte of what is kept.
+// The first byte of a cache entry.
 constexpr char kHasImage = 'I', kHasNone = 'N';
 
 // Kernels that are offered to be one code with another: enough for most programs, and compiled soon.

@@ -36,8 +36,8 @@ struct CompiledImage {
   double milliseconds = 0;       // that it took; where a profile is wanted
 };
 
-// For this machine, or the one that PTX2CPU_TARGET names. Safe to use from several threads at once. Code that
-// is made quickly may be that of several kernels: the images of the others wait until they are requested.
+// For this machine, or the one that PTX2CPU_TARGET names. Safe to use from several threads at once. Quick
+// code may be made for several kernels at once: the images of the others wait until they are requested.
 class KernelCompiler {
  public:
   // `kernels`: all of the module, in the order of the text. The three outlive this.
@@ -47,14 +47,15 @@ class KernelCompiler {
   Result<CompiledImage> Compile(const CompileRequest& request);
   // The image of code for any shape without its object: sizes, parameters, flags.
   Result<lowering::KernelImage> Describe(const std::string& kernel);
-  // Whether Compile would answer without compiling, of the quick tier at least.
+  // Whether the cache has the code, of the quick tier at least.
   bool IsKept(const CompileRequest& request);
-  // Of the best tier.
+  // Whether the cache has the code of the best tier.
   bool IsBestKept(const CompileRequest& request);
 
  private:
   lowering::CodeOptions CodeOptionsOf(const CompileRequest& request) const;
-  // Code of the quick tier is kept apart, for processes that end before better code exists.
+  // The cache keeps code of the quick tier under another key, for processes that end before better code
+  // exists.
   struct Keys {
     Digest full, quick, many_blocks;
   };
@@ -63,14 +64,14 @@ class KernelCompiler {
   std::optional<CompiledImage> FromCache(const Digest& key) const;
   void Keep(const Digest& key, const lowering::KernelImage* image) const;
 
-  // What is made with another kernel's code is quick code for any shape with the module's own options. Checks
-  // name the parameters of one kernel.
+  // Code that is made together with another kernel's is quick code for any shape with the module's own
+  // options. Checked code is never made so, since checks name the parameters of one kernel.
   bool MayBeReady(const CompileRequest& request) const {
     return options_.quick_tier && options_.checks == 0 && request.quick_allowed && !request.block &&
            !request.alignment && !request.counts;
   }
   std::optional<CompiledImage> TakeReady(const CompileRequest& request);
-  // Those near the kernel that have no code yet.
+  // The kernels near this one that have no code yet.
   std::vector<std::string> Neighbours(const std::string& kernel);
   void AddReady(std::vector<lowering::KernelImage> images, const lowering::KernelImage& first);
 

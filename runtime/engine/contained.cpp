@@ -19,8 +19,8 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// LLVM's depth grows with the depth of a kernel's control flow. Memory is taken as it is used, but all counts
-// where the address space is limited.
+// LLVM's depth grows with the depth of a kernel's control flow. Memory is committed as it is used, but all of
+// it counts where the address space is limited.
 constexpr size_t kStackBytes[] = {size_t{256} << 20, size_t{64} << 20, size_t{8} << 20};
 constexpr rlim_t kMaxShareOfSpace = 16;
 constexpr rlim_t kLeastRoom = rlim_t{64} << 20;
@@ -54,7 +54,7 @@ size_t StackLeft() {
   return known && here > least && here - least <= bytes ? here - least : 0;
 }
 
-// Of a process under `ulimit -v`; else RLIM_INFINITY.
+// The limit of a process under `ulimit -v`; else RLIM_INFINITY.
 rlim_t AddressSpace() {
   rlimit limit;
   return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;

@@ -1,4 +1,4 @@
-// The boundaries around the engine and the translator: what is thrown in them (a failed CHECK, no memory,
+// The boundaries around the engine and the translator: an exception in them (a failed CHECK, no memory,
 // LLVM's fatal errors) becomes an Error of this one request. The translator's work runs on a stack of its
 // own, since the caller's may be small.
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace ptx2cpu::rt {
 
-// On a stack of its own. kInternal: our bug; kLaunch: no memory, no stack.
+// Runs `work` on a stack of its own. kInternal: our bug; kLaunch: no memory, no stack.
 Status RunContained(const std::function<void()>& work);
-// On the caller's stack.
+// Runs `work` on the caller's stack.
 Status RunCaught(const std::function<void()>& work);
 
 // `work` returns a Result.

@@ -7,8 +7,9 @@ namespace ptx2cpu::rt {
 namespace {
 
 // A handle is the address of the launch's workspace (runtime/abi/abi.h), which only cooperative launches
-// have; the group of several devices (scope 2) does not exist here, and has handle 0. The barrier counts in
-// two words after those that code of newer toolkits uses: blocks that have arrived, and how often all had.
+// have; the group of several devices (scope 2) does not exist here, and has handle 0. The barrier has two
+// counters after the words that code of newer toolkits uses: the blocks that have arrived, and how often all
+// had arrived.
 constexpr char kFunctions[] = R"ptx(.version 7.0
 .target sm_70
 .address_size 64

@@ -1,6 +1,6 @@
-// What device code of older toolkits, and of Python's, calls for a grid-wide group instead of carrying the
-// code itself: cudaCGGetIntrinsicHandle and the like. A toolkit links them from its device runtime; here they
-// are PTX of our own.
+// Functions that device code of older toolkits, and of Python packages, calls for a grid-wide group instead
+// of containing the code itself: cudaCGGetIntrinsicHandle and the like. A toolkit links them from its device
+// runtime; here they are PTX of our own.
 #pragma once
 
 #include <vector>

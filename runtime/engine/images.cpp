@@ -14,7 +14,7 @@ constexpr size_t kContainerHeader = 16;
 constexpr uint64_t kMaxContainerBytes = uint64_t{4} << 30;
 constexpr size_t kMaxLinked = 1 << 20;
 
-// What __cudaRegisterFatBinary gets; version 2 is the result of a device link.
+// The argument of __cudaRegisterFatBinary; version 2 is the result of a device link.
 struct Wrapper {
   uint32_t magic, version;
   const void* container;

@@ -1,4 +1,4 @@
-// The PTX to translate from what a program passes to the CUDA API: a fat binary in memory, PTX text, a file.
+// Finds the PTX to translate in an argument of the CUDA API: a fat binary in memory, PTX text, or a file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace ptx2cpu::rt {
 
-// What to make a KernelModule of. Several texts: relocatable PTX that is linked.
+// The source of a KernelModule. Several texts are relocatable PTX that is linked.
 struct ModuleSource {
   std::vector<PtxText> texts;
   ModuleOptions options;
@@ -31,11 +31,11 @@ Result<ModuleSource> SourceOfLinked(std::span<const void* const> containers, uin
 // relocatable ones together.
 Result<std::vector<ModuleSource>> SourcesInFile(const std::filesystem::path& file, uint32_t sm);
 
-// What run-time linking put together (linked_image.h), as one module. Libraries in it may do without PTX.
+// The image that run-time linking has made (linked_image.h), as one module. Libraries in it need no PTX.
 Result<ModuleSource> SourceOfLinkedImage(const void* image, uint32_t sm);
 
 // The device runtime of a toolkit (libcudadevrt.a): it needs functions that only the toolkit's own driver
-// has. What it defines is built in here (runtime/device).
+// has. The functions that it defines are built in here (runtime/device).
 bool IsDeviceRuntime(std::string_view text);
 
 }  // namespace ptx2cpu::rt

@@ -23,7 +23,7 @@ constexpr size_t kMaxHot = 4;         // the same for code that is compiled in t
 constexpr size_t kMaxFirst = 2;       // that many shapes are compiled before code for any shape is
 constexpr uint32_t kHotLaunches = 3;  // of one shape
 
-// Of the kernel, not of the shape; not to be run.
+// A description of the kernel without that of the shape; it has no code to run.
 ptx2cpu_kernel DescriptionFrom(ptx2cpu_kernel special) {
   special.run_block = nullptr;
   special.run_step = nullptr;

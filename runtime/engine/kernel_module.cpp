@@ -31,9 +31,9 @@ double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// What better code takes to compile where the quick code was kept: not known. A program that ended before it
-// had better code may be as short again: the background begins, for which it loads the translator, once
-// launches have run the quick code for some time.
+// The time that better code takes to compile is unknown where the quick code came from the cache. A program
+// that ended before it had better code may be as short again, so background threads, which load the
+// translator, begin only when launches have run the quick code for some time.
 constexpr double kKeptBetterMilliseconds = 300;
 constexpr int64_t kKeptBeginNanoseconds = 3'000'000;
 // What code for a shape takes, where only kept code for any shape was loaded: about.

@@ -2,7 +2,7 @@
 // kernels compiled one by one when first needed, variables with storage of their own or the caller's.
 //
 // Everything here may be called from several threads at once. A kernel is compiled once, however many threads
-// request it at the same time; different kernels compile side by side. A module lives as long as something
+// request it at the same time; different kernels compile side by side. A module exists as long as something
 // holds it or code of it.
 #pragma once
 
@@ -50,21 +50,21 @@ class KernelCode {
   ~KernelCode();
 
   const std::string& name() const { return name_; }
-  // For blocks of any shape. Large kernels are compiled quickly first, and once more in the background: then
-  // a later call may return better code for the same descriptor. Code that was returned stays. Where the
-  // first request named a block's shape, there may be no such code yet: then sizes and parameters without
-  // functions.
+  // The code for blocks of any shape. Large kernels are compiled quickly first, and again in the background:
+  // then a later call may return better code for the same descriptor. Code that was returned stays valid.
+  // Where the first request named a block's shape, such code may not exist yet: then the descriptor has sizes
+  // and parameters, but no functions.
   const ptx2cpu_kernel& kernel() const {
     const ptx2cpu_kernel* any = any_.code.load(std::memory_order_acquire);
     return any != nullptr ? *any : description_;
   }
-  // The code for blocks of this shape. Where there is none for any shape yet, it is compiled for this one;
-  // after two shapes, for any. Then: resumable code may have a better form when the shape is known: it is
-  // compiled at the first call for a shape. Other code has full vectors and no tests then: a shape that is
-  // asked for again and again is compiled in the background, and later calls return that; what is kept of it
-  // is returned at once. Where launches have run quick code for as long as better code takes to compile, it
-  // is compiled at once. `blocks`: that the launch has; 1 where that is not known. A launch of many may begin
-  // with code that takes long for each.
+  // The code for blocks of this shape. If no code for any shape exists yet, it is compiled for this shape;
+  // after two shapes, for any shape. If it exists: resumable code that has a better form for a known shape is
+  // compiled at the first call for a shape. Other code has full vectors and no tests if the shape is known:
+  // it is compiled in the background for a shape that is requested repeatedly, and returned at once if the
+  // cache has it. Where launches have run quick code for as long as better code takes to compile, it is
+  // compiled at once. `blocks`: the number of blocks of the launch; 1 if unknown. A launch of many blocks may
+  // begin with slow code.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block, uint64_t blocks = 1) const;
   // For launches of this code (LaunchOptions::later), with blocks of this shape; null: it is final.
   LaterCode* LaterThan(const ptx2cpu_kernel* code, std::optional<Dim3> block = std::nullopt) const {
@@ -79,14 +79,14 @@ class KernelCode {
   double compile_milliseconds() const { return milliseconds_; }
   bool from_cache() const { return from_cache_; }
   KernelModule& module() const { return module_; }
-  // Names the thread of a fault of the hardware of which only the block is known, in a second or two at most,
-  // where its block, run again in the interpreter, shows it.
+  // Finds the thread of a hardware fault for which only the block is known, by running the block again in the
+  // interpreter, for a second or two at most.
   void FindThread(const LaunchShape& shape, std::span<const std::byte> params, LaunchError& error) const;
 
  private:
   friend class KernelModule;
   struct Special;
-  // What code a launch needs.
+  // The code that a launch needs.
   struct Wanted {
     std::optional<Dim3> block = {};  // any shape
     bool notes = false;              // of misaligned accesses, whatever the parameters are
@@ -116,7 +116,7 @@ class KernelCode {
 
 class KernelModule : public std::enable_shared_from_this<KernelModule> {
  public:
-  // Reads only the names of kernels yet.
+  // Reads only the names of kernels at first.
   static std::shared_ptr<KernelModule> Make(std::vector<PtxText> texts, ModuleOptions options = {});
   ~KernelModule();
 
@@ -130,8 +130,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   uint32_t ptx_version() const;  // 90 for 9.0; 0 if the text does not state it
   uint32_t target() const;       // 90 for sm_90
 
-  // Compiled at the first call, for blocks of `first_block` only where that is known, and a launch of
-  // `blocks` as in KernelCode::ForBlock; callers in the meantime wait. Holds the module too. Errors:
+  // Compiles at the first call, for blocks of `first_block` only where that is given, and for a launch of
+  // `blocks` as in KernelCode::ForBlock; concurrent callers wait. The code holds the module. Errors:
   // kNotFound, kSyntax, kUnsupported ...; the same one again for each later call.
   Result<std::shared_ptr<const KernelCode>> Compile(std::string_view kernel,
                                                     std::optional<Dim3> first_block = {},
@@ -149,8 +149,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // Storage of a __device__ or __constant__ variable. Compiles nothing. Errors: kNotFound, kUnsupported (its
   // first contents are an address in shared memory and no kernel that uses it was compiled yet).
   Result<std::span<std::byte>> Variable(std::string_view name);
-  // Everything that has storage, by name: variables, and what has the addresses of functions. Of what
-  // the caller filled the size is not known: 0.
+  // Everything that has storage, by name: variables, and the identities that functions have as addresses.
+  // Where the caller provides the contents, the size is unknown: 0.
   std::vector<std::pair<std::string, std::span<std::byte>>> Storage() const;
   // Storage that the caller owns (managed variables, what another module declares extern, or any name of
   // Storage() of a module with the same text); the first contents are written there. Before the first
@@ -178,11 +178,12 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   static bool AreMany(uint64_t blocks);
   // Whether code for this shape is made before code for any shape is: not where the latter is kept already.
   bool BeginsWith(const std::string& kernel, Dim3 block, bool many_blocks);
-  // Puts the code into `slot`, later the better one too: null where there is none for this block alone.
-  // Whether it was kept.
+  // Puts the code into `slot`, and later the better code; null where there is none for this block alone.
+  // Returns whether it came from the cache.
   Result<bool> Provide(const std::string& kernel, const KernelCode::Wanted& wanted, CodeSlot& slot);
-  // Loads the best code for this shape if it is kept. Else `slot.better` will make it, in the background
-  // after BeginShape, or in a launch to which it is due; null where code for any shape is as good.
+  // Loads the best code for this shape if the cache has it. Otherwise `slot.better` will make it, in the
+  // background after BeginShape, or in a launch for which it is due; null where code for any shape is as
+  // good.
   void PrepareShape(const std::string& kernel, Dim3 block, CodeSlot& slot);
   void BeginShape(const CodeSlot& slot);
   Result<bool> ProvideHere(const std::string& kernel, const KernelCode::Wanted& wanted, CodeSlot& slot);

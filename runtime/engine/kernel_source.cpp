@@ -22,7 +22,7 @@ const ptx::Outline* KernelSource::TheOutline() {
 
 namespace {
 
-// One text on its own may have symbols that the caller provides.
+// A single text may have symbols that the caller provides.
 Result<Parsed> Parse(std::string text, const std::string& name) {
   const lowering::Translator* translator = TRY(TheTranslator());
   return Contained([&] { return translator->Parse({std::move(text), name}); });

@@ -26,13 +26,13 @@ class Once {
   template <typename Make>
   const Result<T>& Get(const Make& make) {
     std::unique_lock lock(mutex_);
-    // What a thread of the process that forked this one prepares will not come here.
+    // A value that a thread of the parent process prepares will never exist in this forked child.
     prepared_.wait(lock, [this] { return value_ || preparer_ != getpid(); });
     if (!value_) value_.emplace(make());
     return *value_;
   }
-  // Ahead of the first caller, on a thread that does not come along into a child process: nothing is locked
-  // meanwhile. A failure is not kept, nor is what `make` throws. Whether there is a value.
+  // Prepares the value before the first caller, on a thread that a forked child does not have: nothing is
+  // locked meanwhile. Failures and exceptions of `make` are not kept. Returns whether there is a value.
   template <typename Make>
   bool Prepare(const Make& make) {
     {
@@ -48,7 +48,7 @@ class Once {
   }
 
  private:
-  // Those that wait continue then.
+  // Its destructor lets the waiting threads continue.
   struct Preparing {
     Once& once;
     ~Preparing() {
@@ -66,7 +66,7 @@ class Once {
 
 using Parsed = std::shared_ptr<const lowering::TranslatedModule>;
 
-// Safe to use from several threads at once. What parses loads the translator.
+// Safe to use from several threads at once. Functions that parse load the translator.
 class KernelSource {
  public:
   explicit KernelSource(std::vector<PtxText> texts);
@@ -74,16 +74,16 @@ class KernelSource {
   const std::vector<PtxText>& texts() const { return texts_; }
   // All of it.
   Result<Parsed> Whole();
-  // What a kernel needs, or all if that cannot be determined: lines and columns are those of the complete
-  // text.
+  // The part that a kernel needs, or the whole text if that cannot be determined. Lines and columns are those
+  // of the whole text.
   Result<Parsed> PartFor(std::string_view kernel);
-  // The variables and what their first contents name; parsed anew at each call.
+  // The variables and the symbols that their first contents name; parsed again at each call.
   Result<Parsed> PartForVariables();
   // File, line, excerpt and source line of a line number of built code.
   FaultPlace Locate(uint32_t line);
   // Whether a kernel of it may require one block shape (.reqntid).
   bool MayRequireShape() const;
-  // The content of what PartFor would parse, and that of all of it.
+  // The digest of the text that PartFor would parse, and that of the whole text.
   Digest ContentOf(std::string_view kernel);
   Digest ContentOfVariables();  // of what PartForVariables would parse
   Digest Content() const;

@@ -24,7 +24,7 @@ uint64_t TakeWord(const char*& at) {
 
 }  // namespace
 
-// The first half alone first: PTX may be shorter than it.
+// The first four letters are compared first: PTX text may be shorter than eight.
 bool IsLinkedImage(const void* image) {
   return std::memcmp(image, kMagic.data(), 4) == 0 && std::memcmp(image, kMagic.data(), kMagic.size()) == 0;
 }

@@ -1,6 +1,6 @@
-// The image that linking at run time makes: relocatable parts, put together when it is loaded. Its bytes may
-// be copied and written to files, as those of a cubin. Eight letters, the number of parts; for each the two
-// lengths, the name, the content.
+// The image that run-time linking returns: relocatable parts, which are linked when it is loaded. Its bytes
+// may be copied and written to files, like those of a cubin. Format: eight letters, the number of parts; for
+// each part the two lengths, the name, the content.
 #pragma once
 
 #include <span>

@@ -18,7 +18,8 @@ void Append(std::string& text, uint64_t number) { text += std::to_string(number)
 
 #if defined(__x86_64__)
 
-// Which registers of a leaf announce something: not those that differ between the cores of one processor.
+// The registers of a leaf that announce features; registers that differ between the cores of one processor
+// are left out.
 struct Leaf {
   uint32_t number, part;
   bool a, b, c, d;
@@ -70,7 +71,7 @@ std::string MachineIdentity() {
   std::string text = "capabilities ";
   Append(text, getauxval(AT_HWCAP));
   Append(text, getauxval(AT_HWCAP2));
-  // Who made which part: LLVM chooses its model of the processor by these.
+  // Vendor and part numbers: LLVM chooses its model of the processor by them.
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line) && !line.empty();) {
     if (line.starts_with("CPU ")) text += line + '\n';

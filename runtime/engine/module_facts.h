@@ -1,4 +1,5 @@
-// What a module's text declares, without code: from the cache, or from the translator and then kept.
+// The declarations of a module's text, without code: from the cache, or from the translator, whose results
+// the cache then keeps.
 #pragma once
 
 #include <string_view>
@@ -14,7 +15,7 @@ class ModuleFacts {
  public:
   ModuleFacts(KernelSource& source, KernelCache* cache) : source_(source), cache_(cache) {}
 
-  // Whether all of it parses and each instruction is known.
+  // Checks that the whole text parses and each instruction is known.
   Status Check() const;
   Result<lowering::DeclaredVariables> Variables() const;
   // Errors: those that translation finds.

@@ -1,4 +1,4 @@
-// How the kernels of a module are compiled.
+// Options for compiling the kernels of a module.
 #pragma once
 
 #include <cstddef>
@@ -27,23 +27,23 @@ struct ModuleOptions {
   std::optional<lowering::MatrixSums> matrix_sums = {};  // none: MatrixSumsWanted
   std::string omit = lowering::PassesToOmit();           // as in lowering::CodeOptions
 
-  // Which kernels have quick code first, in LLVM instructions. Of scalar code: all that do more than return.
-  // The best code of the smallest takes 8 ms more, of one with a loop 20 (measured by tools/bench's
-  // `translation`).
+  // The sizes, in LLVM instructions, from which on kernels have quick code first. For scalar code: all
+  // kernels that do more than return. The best code of the smallest takes 8 ms more, that of one with a loop
+  // 20 ms (measured by tools/bench's `translation`).
   size_t scalar_from = 30;
-  // Of vectors: about a fifteenth of a second or more at -O3 (0.03 to 0.06 ms each, measured by
+  // For vectors: about a fifteenth of a second or more at -O3 (0.03 to 0.06 ms each, measured by
   // tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or more).
   size_t quick_from = 2000;
-  // Milliseconds: once the second kernel took longer, others are compiled before launches need them
+  // In milliseconds: once the second kernel has taken longer, others are compiled before launches need them
   // (ahead.h).
   double ahead_from = 200;
 
-  // Code for launches in other orders (LaunchOptions::order): lanes run one by one and yield before accesses.
-  // One code for each kernel, whatever comes when.
+  // Sets the options for launches in other orders (LaunchOptions::order): lanes run one by one and yield
+  // before accesses. Each kernel has only one code, independent of shapes and time.
   void RunInAnyOrder();
 
-  // By PTX2CPU_CHECK_ALIGNMENT: 1, at each access, slowly; 0, only where lanes run one by one; else what
-  // costs little.
+  // From PTX2CPU_CHECK_ALIGNMENT: 1 checks each access, slowly; 0 checks only where lanes run one by one;
+  // otherwise the checks cost little.
   static lowering::AlignmentChecks AlignmentChecksWanted();
   static int OptimisationWanted();     // PTX2CPU_OPT
   static lowering::Tier TierWanted();  // PTX2CPU_EXEC: kLanes with `lanes`, else kAuto

@@ -1,6 +1,6 @@
-// What Linux perf reads of code that is made at run time: PTX2CPU_PERF_MAP=1 adds it to /tmp/perf-PID.map,
-// which has names; PTX2CPU_JITDUMP=DIR adds it to DIR/jit-PID.dump, which also has the code and its lines,
-// for `perf inject --jit`. Internal to this folder.
+// Files about code that is made at run time, for Linux perf: PTX2CPU_PERF_MAP=1 adds code to
+// /tmp/perf-PID.map, which has names; PTX2CPU_JITDUMP=DIR adds it to DIR/jit-PID.dump, which also has the
+// code and its lines, for `perf inject --jit`. Internal to this folder.
 #pragma once
 
 #include <string>

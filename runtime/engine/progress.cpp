@@ -34,9 +34,9 @@ Form FormWanted() {
   return terminal ? Form::kTerminal : Form::kOneLine;
 }
 
-// One for the process: what is compiling now. A thread shows it; it starts with the first kernel and ends
-// when nothing has compiled for an interval. Never destroyed, because kernels may compile while the process
-// ends.
+// The process's list of kernels that are compiling now. A thread shows it; the thread starts with the first
+// kernel and ends when nothing has compiled for an interval. The list is never destroyed, because kernels may
+// compile while the process ends.
 class Display {
  public:
   static Display& Get() {

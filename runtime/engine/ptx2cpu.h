@@ -55,8 +55,8 @@ struct Shape {
   std::function<void(std::string_view)> print = {};  // device printf; default: standard output
   Extent cluster = {};       // blocks of a cluster; 1,1,1: what the kernel requires, or none
   bool cooperative = false;  // all blocks are resident at once, so that they may meet at grid barriers
-  // Of programs loaded with any_order: blocks, warps and lanes run in another order that CUDA allows, which
-  // this seed decides, on one thread; none: in index order.
+  // For programs loaded with any_order: on one thread, blocks, warps and lanes run in another order that CUDA
+  // allows, which this seed decides; none: in index order.
   std::optional<uint64_t> order = {};
 };
 

@@ -23,7 +23,7 @@ std::string_view Trimmed(std::string_view line) {
   return begin == std::string_view::npos ? std::string_view() : line.substr(begin);
 }
 
-// The number at the front, removed with the blanks after it.
+// Removes the number at the front and the blanks after it, and returns it.
 uint32_t TakeNumber(std::string_view& rest) {
   rest = Trimmed(rest);
   uint32_t number = 0;

@@ -19,7 +19,7 @@
 
 namespace {
 
-// One number, so that what blocks print can be put in the order of the grid.
+// One number, by which the output of blocks is put in the order of the grid.
 uint64_t BlockNumber(const ptx2cpu_block& block) {
   return (uint64_t{block.ctaid[2]} * block.nctaid[1] + block.ctaid[1]) * block.nctaid[0] + block.ctaid[0];
 }
@@ -132,9 +132,9 @@ uint64_t ptx2cpu_globaltimer(ptx2cpu_block* block) {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// A sleep may be of any length up to twice the time. Kernels sleep before they look for the first time,
-// mostly in vain: so it is a pause of the processor's, and one call of sixteen, as the clock has it, lets
-// others of the system run.
+// A sleep may have any length up to twice the time. Kernels often sleep before they test for the first time,
+// without need: so a sleep is a pause instruction, and about one call in sixteen, chosen by the clock, yields
+// to other threads of the system.
 void ptx2cpu_nanosleep(ptx2cpu_block* block, uint32_t nanoseconds) {
   if ((ptx2cpu::rt::ReadClock() >> 4) % 16 == 0) {
     std::this_thread::yield();

@@ -13,8 +13,8 @@ namespace {
 enum class Answer : int { kNotAsked, kNo, kYes };
 constinit std::atomic<Answer> answer{Answer::kNotAsked};
 
-// The permission is the process's. Linux refuses it where a thread's signal stack is too small for the tiles,
-// and old kernels do not know the request.
+// The permission is for the whole process. Linux refuses it where a thread's signal stack is too small for
+// the tiles, and old kernels do not know the request.
 bool AskSystem() {
 #if defined(__x86_64__) && defined(__linux__)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA

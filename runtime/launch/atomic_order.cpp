@@ -22,8 +22,8 @@ bool AsksForOrder() {
 }
 
 enum class Answer : uint8_t { kNotAsked, kAny, kOrdered };
-// Not a variable of a function: a process that forks while another thread makes the first call would keep its
-// guard.
+// This is not a function's static variable: a process that forks while another thread makes the first call
+// would keep the variable's guard locked.
 std::atomic<Answer> answer{Answer::kNotAsked};
 
 }  // namespace

@@ -5,11 +5,11 @@
 
 namespace ptx2cpu::rt {
 
-// Whether the process wants it. Asked once.
+// Whether the process requests it; the environment is read once.
 bool OrderedAtomicsWanted();
 
-// Whether the blocks of this kernel must run one after the other for that, in the order of their indices.
-// Others compute the same in any order.
+// Whether the blocks of this kernel must then run one after the other, in the order of their indices. Other
+// kernels compute the same in any order.
 bool NeedsBlockOrder(const ptx2cpu_kernel& kernel);
 
 }  // namespace ptx2cpu::rt

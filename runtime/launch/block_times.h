@@ -1,4 +1,4 @@
-// What blocks of kernels took. Internal to this folder.
+// The times that blocks of kernels took. Internal to this folder.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace ptx2cpu::rt {
 
-// What a block of a kernel took in a launch before: a hint, so an entry may be lost to another kernel's. An
-// entry is one word: the kernel's address, of which the last bits are zero or left out, and the time in units
-// of 16 ns.
+// The time that a block of a kernel took in an earlier launch. It is a hint, so another kernel's entry may
+// replace it. An entry is one word: the kernel's address, of which the last bits are zero or left out, and
+// the time in units of 16 ns.
 class BlockTimes {
  public:
   // In seconds; 0: not known.

@@ -1,4 +1,4 @@
-// Blocks of a plain launch that run other code than the launch's, in memory of their own: that code may need
+// Blocks of a plain launch that run code other than the launch's, in memory of their own: that code may need
 // other slots, and may have other axes (runtime/abi/swapped_axes.h). Internal to this folder.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ptx2cpu::rt {
 
-// One worker's, of one code.
+// The blocks that one worker runs with one code.
 class BlocksOfCode {
  public:
   BlocksOfCode(LaunchJob& job, unsigned worker) : job_(job), worker_(worker) {}
@@ -18,10 +18,11 @@ class BlocksOfCode {
   BlocksOfCode(const BlocksOfCode&) = delete;
   BlocksOfCode& operator=(const BlocksOfCode&) = delete;
 
-  // Blocks of the grid, by their numbers in the order of the launch's code. `landing` names them meanwhile.
-  // False: no memory.
+  // Runs blocks of the grid, by their numbers in the order of the launch's code. `landing` names the current
+  // block meanwhile. False: no memory.
   bool Run(const ptx2cpu_kernel& code, uint64_t first, uint64_t count, LandingPoint& landing);
-  // What waits in the worker goes to memory, which may fault. Else it is forgotten, as after a fault.
+  // Writes the atomics that wait in the worker to memory, which may fault. Without this call they are
+  // dropped, as after a fault.
   void Finish(LandingPoint& landing);
   bool any() const { return place_ != nullptr; }
   // Null: the block is none of these.

@@ -25,7 +25,7 @@ std::byte* ChildQueue::Prepare(std::unique_ptr<ChildLaunch> launch, size_t param
 
 std::unique_ptr<ChildLaunch> ChildQueue::TakePrepared(const void* buffer) {
   std::lock_guard lock(lock_);
-  // The last one prepared is nearly always the one.
+  // It is nearly always the last one prepared.
   for (size_t i = prepared_.size(); i-- > 0;) {
     if (prepared_[i]->parameters != buffer) continue;
     std::unique_ptr<ChildLaunch> launch = std::move(prepared_[i]);

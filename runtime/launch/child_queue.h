@@ -1,9 +1,9 @@
-// What the threads of one grid request of the device runtime: child grids, copies and fills. They are
-// done when the blocks of the grid have ended, those for the tail stream after all others; a grid is complete
-// only then.
+// The requests of one grid's threads to the device runtime: child grids, copies and fills. They are done
+// after the blocks of the grid have ended, requests to the tail stream after all others; only then is the
+// grid complete.
 //
-// All streams of a grid are one here, in the order of the grid's blocks and, within a block, of time: the
-// orders that streams and events of a block require are among those it keeps.
+// All streams of a grid are one stream here, in the order of the grid's blocks and, within a block, of time.
+// This order satisfies all orders that streams and events of a block require.
 #pragma once
 
 #include <atomic>
@@ -49,7 +49,7 @@ class ChildQueue {
   // Whether these bytes are parameters that are being written.
   bool Holds(uint64_t address, uint64_t bytes);
   void Add(ChildOperation operation);
-  // Of one block, or of all; in order.
+  // Takes the operations of one block, or of all blocks, in order.
   std::vector<ChildOperation> TakeOf(uint64_t block);
   std::vector<ChildOperation> TakeAll();
   bool empty() const { return added_.load(std::memory_order_acquire) == 0; }

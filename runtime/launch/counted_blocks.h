@@ -8,7 +8,7 @@
 
 namespace ptx2cpu::rt {
 
-// One worker's.
+// The counted blocks of one worker.
 class CountedBlocks {
  public:
   // `code`: null: no block is counted.
@@ -25,7 +25,7 @@ class CountedBlocks {
   bool any() const { return code_ != nullptr; }
   // Null: the block is not counted.
   const BlockMemory* MemoryOf(const ptx2cpu_block& block) const { return blocks_.MemoryOf(block); }
-  // Runs blocks of the grid: `run(first, count)` those that are not counted. False: no memory.
+  // Runs blocks of the grid; `run(first, count)` runs those that are not counted. False: no memory.
   template <typename RunPlain>
   bool RunSome(uint64_t first, uint64_t count, LandingPoint& landing, const RunPlain& run) {
     while (count != 0) {

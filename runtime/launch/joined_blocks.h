@@ -6,12 +6,12 @@
 
 namespace ptx2cpu::rt {
 
-// How many of a launch on so many workers: as many as a block can be large, where enough work for all workers
-// is left then.
+// How many blocks of a launch on this many workers are joined: as many as the size of a block allows, if that
+// leaves enough work for all workers.
 uint32_t JoinedBlocks(const ptx2cpu_kernel& kernel, const LaunchShape& shape, uint32_t workers);
 
-// Makes of blocks that ran as one the block of `ntid` threads that met the fault, or the first where the
-// thread is not known.
+// Of blocks that ran as one, selects the block of `ntid` threads that met the fault, or the first one where
+// the thread is not known.
 void NameBlock(const Dim3& ntid, ptx2cpu_block& block, FaultRecord& record);
 
 }  // namespace ptx2cpu::rt

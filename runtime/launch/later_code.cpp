@@ -15,7 +15,8 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// Of two descriptors, by the kinds of kernel_fields.def: what a block finds in its memory.
+// Compares two descriptors, by the kinds of kernel_fields.def, in the fields that decide on the memory of a
+// block.
 namespace same {
 
 template <typename Function>
@@ -53,12 +54,12 @@ bool AreAligned(const ptx2cpu_kernel& kernel, const std::byte* parameters) {
 }
 
 bool MayReplace(const ptx2cpu_kernel& kernel, const ptx2cpu_kernel& later, const std::byte* parameters) {
-  // Code that can join blocks runs them one by one too, for a launch that began so.
+  // Code that can join blocks can also run them one by one, in a launch that began that way.
   ptx2cpu_kernel first = kernel;
   first.flags |= later.flags & (PTX2CPU_KERNEL_JOINS_BLOCKS | PTX2CPU_KERNEL_JOINS_LONG_ROWS);
-  // A launch that began beside others ends so.
+  // A launch that began beside others never runs alone later.
   first.flags |= later.flags & PTX2CPU_KERNEL_MAY_RUN_ALONE;
-  // Each launcher follows these of the code that it runs.
+  // The launcher takes these flags from the code that it runs.
   first.flags ^= (first.flags ^ later.flags) & (PTX2CPU_KERNEL_SWAPS_AXES | PTX2CPU_KERNEL_FLUSHES);
   return true
 #define KERNEL_FIELD(kind, name, meaning) &&same::kind(first.name, later.name)

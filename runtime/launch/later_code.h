@@ -8,14 +8,14 @@
 
 namespace ptx2cpu::rt {
 
-// Asked by the workers of a launch between blocks; several may ask at once.
+// The workers of a launch call this between blocks; several may call at once.
 class LaterCode {
  public:
-  // The best code that exists by now, which stays valid as long as the kernel; null: none but what runs.
-  // `nanoseconds`: for so long the launch has run. One of those who ask may be kept waiting until there is
-  // better code, where that pays.
+  // The best code that exists now, which stays valid as long as the kernel; null: none except the running
+  // one. `nanoseconds`: how long the launch has run. One of the callers may be kept waiting until better code
+  // exists, where that pays.
   virtual const ptx2cpu_kernel* Newest(int64_t nanoseconds) = 0;
-  // A launch ran the kernel's first code for so long.
+  // Reports that a launch ran the kernel's first code for this time.
   virtual void AddTime(int64_t nanoseconds) = 0;
 
  protected:

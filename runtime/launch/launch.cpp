@@ -19,8 +19,8 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// A worker can take turns over far more blocks than this; each costs six mappings, of which a process has
-// 65530.
+// The limit comes from mappings: a worker could take turns over far more blocks, but each takes six mappings,
+// of which a process has 65530.
 constexpr uint64_t kCooperativePerWorker = 64, kCooperativeLeast = 1024, kCooperativeMost = 8192;
 
 template <typename... Args>
@@ -52,7 +52,7 @@ std::optional<LaunchError> CheckCluster(const ptx2cpu_kernel& kernel, const Laun
   return std::nullopt;
 }
 
-// Limits of grid, block and shared memory; what MaxCooperativeBlocks can check too.
+// Checks the limits of grid, block and shared memory, which MaxCooperativeBlocks also needs.
 std::optional<LaunchError> CheckLimits(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
   const Dim3& g = shape.grid;
   const Dim3& b = shape.block;
@@ -187,7 +187,7 @@ std::optional<LaunchError> RunOperation(const ChildOperation& operation, const L
   return std::nullopt;
 }
 
-// Also where what runs throws.
+// Ends the checks even if the launch throws.
 struct ChecksEnd {
   const ptx2cpu_launch* launch;
   ~ChecksEnd() { check::EndLaunch(launch); }

@@ -33,15 +33,14 @@ struct LaunchOptions {
       false;  // all blocks of the grid are resident at once, so that they may wait for each other
   DeviceServices* services = nullptr;  // heap and limits (device_services.h); null: those of the process
   LaterCode* later = nullptr;          // later_code.h; outlives the launch. Null: the kernel's code is final
-  // Of kernels whose threads a scheduler resumes (run_step). `order`: blocks begin in another order, and
-  // warps and lanes take their turns in one: those that this seed decides, on one worker. `zeroed`: shared
-  // and local memory of a block is zero when it begins, so that what reads it unwritten reads the same in
-  // every run.
+  // For kernels whose threads a scheduler resumes (run_step). `order`: on one worker, blocks begin, and warps
+  // and lanes take their turns, in orders that this seed decides. `zeroed`: shared and local memory of a
+  // block is zero when it begins, so that reads of unwritten memory are the same in every run.
   std::optional<uint64_t> order = {};
   bool zeroed = false;
 };
 
-// Why a launch did not run to its end.
+// The reason why a launch did not run to its end.
 struct LaunchError {
   enum class Kind : uint8_t {
     kShape,
@@ -61,7 +60,7 @@ struct LaunchError {
   GuardedMemory outside_of = GuardedMemory::kNone;  // hardware faults: what the address is just outside of
 };
 
-// The access has been found: block of `ntid` threads, linear index of the thread, address.
+// Adds the access that was found: block of `ntid` threads, linear index of the thread, address.
 void NameAccess(LaunchError& error, const Dim3& ntid, const Dim3& block, uint32_t thread, uintptr_t address);
 
 // Runs the kernel to completion. `params` is the parameter buffer, kernel.parameter_bytes long.

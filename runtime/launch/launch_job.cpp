@@ -188,7 +188,7 @@ bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, ThreadIds& 
   block.cluster_nctarank = cluster.x * cluster.y * cluster.z;
   block.cluster_is_explicit = block.cluster_nctarank > 1 || kernel.required_cluster[0] != 0;
   if (cooperative_) block.grid_workspace = grid_workspace_;
-  // Longer rows are those of code that reads no masks (runtime/abi/joined_blocks.h).
+  // Code for longer rows reads no masks (runtime/abi/joined_blocks.h).
   if (block.thread_count <= kMaxThreads) InitialiseLiveMasks(block);
   return true;
 }
@@ -241,7 +241,7 @@ std::string LaunchJob::WhereText(const ptx2cpu_block& block, uint32_t thread, ui
   return text + ": ";
 }
 
-// In the program's block, of a thread by its number in the block as it runs.
+// The number, in the program's block, of a thread with this number in the block as it runs.
 uint32_t LaunchJob::NumberOfThread(const ptx2cpu_block& block, uint32_t thread) const {
   if (!HasAxesExchanged(block) || thread >= block.thread_count) return thread;
   const Dim3 place = PlaceOfThread(block, thread);

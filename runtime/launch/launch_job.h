@@ -30,7 +30,7 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   const std::byte* parameters() const { return params_; }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   std::optional<LaunchError>& error() { return error_; }
-  // While it runs; by its owner.
+  // Set by the owner while the job runs.
   void set_running(RunningLaunches::Scope* running) { running_ = running; }
   // One worker's share of the grid, as a bar of its track where a timeline is wanted.
   void Work(unsigned worker, Arena& arena) final;
@@ -49,7 +49,7 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
                     WarpLanes lanes) const;
   // "kernel 'k', block (0,0,0), thread (0,0,0), PTX line 1: ": thread ~0 and line 0 are left out.
   std::string WhereText(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) const;
-  // A block has code whose axes are not the kernel's; until it is forgotten.
+  // Notes a block whose code has axes other than the kernel's, until it is removed.
   void AddTurned(const ptx2cpu_block& block);
   void ForgetTurned(const ptx2cpu_block& block);
 
@@ -80,9 +80,9 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
 
 // The numbers of threads and warps.
 void SetExtent(ptx2cpu_block& block, const Dim3& ntid);
-// Lanes that exist, before anyone has exited.
+// The lanes that exist, before any has exited.
 void InitialiseLiveMasks(ptx2cpu_block& block);
-// All of the block's tensor memory is free. Only for kernels that have it.
+// Marks all of the block's tensor memory as free. Only for kernels that have it.
 void ClearTensorAllocator(ptx2cpu_block& block);
 // Address space that a resident block takes, guard pages included.
 uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape);

@@ -1,4 +1,4 @@
-// What generated code's `launch` pointer means to the runtime: one per launch in flight.
+// The object that generated code's `launch` pointer points to: one per launch in flight.
 #pragma once
 
 #include "runtime/device/device_services.h"

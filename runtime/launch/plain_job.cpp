@@ -1,14 +1,14 @@
 // The grid of a kernel that runs a block to its end in one call.
 //
 // The owner begins with block 0. Once it asks for help, the grid is divided into one part for each worker
-// that the work is worth, which claims chunks of its part in index order. So launches of one grid give a
-// worker the same blocks, whose data is in its caches: a line that another core has written costs several
-// times what a block does with it. What a block took the last time decides whether help is asked for before
-// the first (BlockTimes). Therefore a worker that has no blocks left takes those of others only from a part
-// without a worker, or where there are many, or where it has waited in vain for them to become less; of all
-// parts, from the lowest. A block that waits for a lower one, by loads that the compiler did not recognise as
-// a wait, still ends: the lowest block that has not been claimed is the next that the part's worker or the
-// owner claims.
+// that the work is worth, which claims chunks of its part in index order. So repeated launches of one grid
+// give a worker the same blocks, whose data is in its caches: to fetch a line that another core has written
+// costs several times the work of a block on it. Therefore a worker without blocks takes blocks of another
+// part only if that part has no worker, or many blocks left, or if it has waited for the part to shrink and
+// it has not; among such parts it takes the lowest. The time of a block in the last launch decides whether
+// the owner calls for help before the first block (BlockTimes). A block that waits for a lower one, by loads
+// that the compiler did not recognise as a wait, still ends: the lowest block that has not been claimed is
+// the next that the part's worker or the owner claims.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -38,8 +38,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kChunkSeconds =
     50e-6;  // aim of one claim: long against an atomic add, short against a launch
-// Work left that is worth waking other threads for, or taking from them, and work that is worth one more of
-// them; and both where they do not sleep.
+// The remaining work that justifies waking other threads, or taking blocks from them, and the work that
+// justifies one more thread; then both for threads that do not sleep.
 constexpr double kHelpSeconds = 20e-6, kShareSeconds = 8e-6;
 constexpr double kNearHelpSeconds = 8e-6, kNearShareSeconds = 3e-6;
 
@@ -61,7 +61,7 @@ class PlainJob final : public LaunchJob {
       counting_ = profile::TakeCounting(kernel, profile::Counted::kBlocks);
   }
 
-  // Asked by those who would help.
+  // Called by workers that may help.
   bool Exhausted() const override {
     return failed() || std::all_of(parts_.get(), parts_.get() + part_count_,
                                    [](const Part& part) { return part.left() == 0; });
@@ -117,8 +117,8 @@ void PlainJob::Divide(unsigned worker) {
   }
 }
 
-// The first without a worker, from the one on that this worker has if all come. Launches one after the other
-// have mostly the same workers.
+// The first part without a worker, beginning with the part that this worker has if all workers come.
+// Consecutive launches mostly have the same workers.
 uint32_t PlainJob::TakePart(unsigned worker) {
   const uint32_t first = (worker + part_count_ - owner_ % part_count_) % part_count_;
   for (uint32_t n = 0; n < part_count_; ++n) {
@@ -131,7 +131,7 @@ uint32_t PlainJob::TakePart(unsigned worker) {
   return first;
 }
 
-// As many workers as the blocks left are worth.
+// Requests as many workers as the remaining blocks justify.
 void PlainJob::AskForHelp(unsigned worker, double per_block) {
   const double work = per_block * static_cast<double>(total_ - begun_);
   if (max_parts_ == 1 || work <= kNearHelpSeconds) return;
@@ -144,7 +144,7 @@ void PlainJob::AskForHelp(unsigned worker, double per_block) {
   ThreadPool::Get().RequestHelp(*this, part_count_ - 1);
 }
 
-// The owner's part takes longer than was expected; so may the others.
+// The owner's part takes longer than expected, so the other parts may as well.
 void PlainJob::AskForMore(double per_block) {
   const double part = per_block * static_cast<double>(parts_[0].left());
   if (part_count_ == max_parts_ || part <= 2 * kHelpSeconds) return;
@@ -158,8 +158,8 @@ PlainJob::Chunk PlainJob::ClaimAlone(uint64_t grain) {
   return chunk;
 }
 
-// From `part` or the lowest that blocks may be taken from, which is `part` then. An empty chunk: there is
-// none.
+// Claims a chunk of `part`, or of the lowest part that blocks may be taken from, which `part` receives. An
+// empty chunk: there is none.
 PlainJob::Chunk PlainJob::Claim(uint32_t& part, uint64_t grain, uint64_t worth_taking) {
   while (part < part_count_) {
     Part& here = parts_[part];
@@ -176,7 +176,8 @@ PlainJob::Chunk PlainJob::Claim(uint32_t& part, uint64_t grain, uint64_t worth_t
   return {};
 }
 
-// Blocks of the next claim: fewer of another worker's part, so that it finds some when it comes.
+// The number of blocks of the next claim: fewer where the part is another worker's, so that this worker finds
+// some when it comes.
 uint64_t PlainJob::Grain(uint32_t part, uint32_t home, double per_block) const {
   const uint64_t left = parts_ == nullptr ? total_ - begun_ : parts_[part].left();
   uint64_t fair = left / (parts_ != nullptr && part == home ? 2 : 4 * max_parts_);
@@ -187,7 +188,7 @@ uint64_t PlainJob::Grain(uint32_t part, uint32_t home, double per_block) const {
   return (grain + joined_ - 1) / joined_ * joined_;
 }
 
-// Until the others have claimed all blocks, for a short while. False: they have not.
+// Waits a short while until the others have claimed all blocks. False: they have not.
 bool PlainJob::Await() const {
   const Clock::time_point end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kHelpSeconds));
@@ -198,7 +199,7 @@ bool PlainJob::Await() const {
   return true;
 }
 
-// The blocks of a row of the grid.
+// Runs the blocks of a row of the grid.
 void PlainJob::RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end, ptx2cpu_block_function run_block) {
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
   const bool checks = check::Checks(kernel());
@@ -223,8 +224,9 @@ void PlainJob::RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end, ptx2cp
   }
 }
 
-// Divisions once per chunk, and what is the same for a row once per row: they would be half the cost of a
-// tiny block. Not inlined: a function that calls sigsetjmp keeps fewer values of the loop in registers.
+// Divides once per chunk, and computes values that are the same for a row once per row: otherwise they would
+// be half the cost of a tiny block. Not inlined: a function that calls sigsetjmp keeps fewer values of the
+// loop in registers.
 [[gnu::noinline]] void PlainJob::RunChunk(ptx2cpu_block& block, Chunk chunk,
                                           ptx2cpu_block_function run_block) {
   auto [first, count] = chunk;
@@ -297,7 +299,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     any = true;
     if (total_ != 1 && start == Clock::time_point{}) start = Clock::now();
     const ptx2cpu_kernel* code = code_.load(std::memory_order_acquire);
-    // What waits does what the code that left it does; other code may defer other atomics.
+    // Waiting atomics have the form that the code that left them defers; other code may defer other atomics.
     if (std::exchange(running, code) != code) deferred.Finish();
     block.alone = parts_ == nullptr && running_launch()->StaysAlone();
     const auto run = [&](uint64_t first, uint64_t count) {
@@ -333,8 +335,8 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
 }
 
 // Small kernels are launched millions of times: each thread keeps the memory of the last job that ended on
-// it. Launches come as late as from destructors of static objects, after those of thread-locals: what has a
-// destructor is apart from what is used then.
+// it. Launches may even come from destructors of static objects, after those of thread-locals: so members
+// with a destructor are separate from those that are used then.
 struct KeptMemory {
   void* memory = nullptr;
   bool ended = false;

@@ -67,7 +67,7 @@ void Resident::Start(LaunchJob& job, uint64_t index) {
   faulted_ = nullptr;
 }
 
-// False: a block has faulted.
+// Runs each block once. False: a block has faulted.
 bool Resident::RunEach(LaunchJob& job, RunningBlock& running, Pass& pass) {
   for (auto& block : blocks_) {
     if (block->done) continue;
@@ -80,7 +80,7 @@ bool Resident::RunEach(LaunchJob& job, RunningBlock& running, Pass& pass) {
       pass.moved = true;
     } else {
       verdict = block->scheduler.Run();
-      // A long turn may be one of waiting for others; they should get on.
+      // A long turn may be a wait for others, which should make progress.
       pass.moved |= block->scheduler.progressed() && verdict != Verdict::kTurnOver;
     }
     if (verdict == Verdict::kFaulted) {

@@ -1,5 +1,5 @@
-// The blocks of one cluster (usually a single block) that are resident on one worker: put aside whenever none
-// of them can continue, and resumed later. All of their state is in their memory; no stack is kept.
+// The blocks of one cluster (usually a single block) that are resident on one worker: they suspend whenever
+// none of them can continue, and are resumed later. All of their state is in their memory; no stack is kept.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace ptx2cpu::rt {
 
-// The block whose code runs on a worker now: what a fault's report needs.
+// The block whose code runs on a worker now, for the report of a fault.
 struct RunningBlock {
   LandingPoint* landing = nullptr;  // names the block too, for debuggers (runtime/worker/current_block.h)
   const ptx2cpu_block* block = nullptr;
@@ -25,7 +25,7 @@ class Resident {
   void ReturnMemory(Arena& arena);
   // Begins cluster number `index`; blocks are numbered x first.
   void Start(LaunchJob& job, uint64_t index);
-  // Until all blocks are done, one has faulted, or none makes progress on its own.
+  // Runs until all blocks are done, one has faulted, or none makes progress on its own.
   Verdict Run(LaunchJob& job, RunningBlock& running);
   bool progressed() const { return progressed_; }
   LaunchError Fault(const LaunchJob& job) const;

@@ -1,8 +1,8 @@
 // The grid of a resumable kernel. Each worker takes turns over the blocks (clusters) that are resident on it;
-// when none of them gets further, it begins the next of the grid, in index order, up to a bound; when there
-// is none to begin, it lets other threads of the machine run. So blocks that wait for earlier blocks always
-// end, and in a cooperative launch, where only the grid bounds the number of residents, blocks that
-// wait for any other, also with one worker.
+// when none of them makes progress, it begins the next one of the grid, in index order, up to a bound; when
+// there is none to begin, it lets other threads of the machine run. So blocks that wait for earlier blocks
+// always end. In a cooperative launch, where only the grid bounds the number of residents, blocks may wait
+// for any other block, even with one worker.
 #include <algorithm>
 #include <chrono>
 #include <csetjmp>
@@ -18,8 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kHelpSeconds = 20e-6;  // work left that is worth waking other threads for
-// Launches that are not cooperative: blocks per worker, as many as a large device holds, because programs
-// that meet at a barrier of their own making rely on that; and what they may take together.
+// For launches that are not cooperative: blocks per worker, as many as a large device holds, because programs
+// with a grid barrier of their own rely on that; and the memory that they may take together.
 constexpr uint64_t kMaxResident = 4224, kMaxBytes = uint64_t{1} << 30;
 // Blocks' memory that an arena keeps for the next launch.
 constexpr size_t kKeptMemories = 64, kKeptBytes = size_t{1} << 26;
@@ -156,7 +156,8 @@ bool Rotation::MayBegin() {
   return true;
 }
 
-// False. Without room for one more, those that are here must do.
+// False. Ends the beginning of blocks, since there is no memory for one more: only the resident blocks go
+// through their turns. Returns false.
 bool Rotation::LackMemory() {
   idle_.back()->ReturnMemory(arena_);
   idle_.pop_back();

@@ -1,4 +1,4 @@
-// Runs what a grid's threads have left for its end.
+// Runs the operations that a grid's threads have requested for its end.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace ptx2cpu::rt {
 
-// Each operation after the one before, child grids with all of their own children; the first error ends it.
-// `depth`: of the grid that requested it.
+// Runs the operations one after the other, child grids with all of their own children; the first error ends
+// it. `depth`: that of the grid that requested them.
 std::optional<LaunchError> RunOperations(std::vector<ChildOperation> operations, const LaunchOptions& options,
                                          uint32_t depth);
 

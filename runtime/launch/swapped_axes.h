@@ -22,7 +22,7 @@ inline LaunchShape WithAxesExchanged(LaunchShape shape) {
   return shape;
 }
 
-// The program's launch as its code runs it; and the other way round.
+// Converts the shape of the program's launch to the axes of its code, and back.
 inline LaunchShape ShapeWithAxesOf(const ptx2cpu_kernel& kernel, LaunchShape shape) {
   return SwapsAxes(kernel) ? WithAxesExchanged(shape) : shape;
 }

@@ -1,4 +1,4 @@
-// Find-nth-set.
+// fns: the place of the n-th set bit.
 #include <stdint.h>
 
 extern "C" {

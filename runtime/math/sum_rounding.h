@@ -1,4 +1,4 @@
-// Rounding of the sums that matrix products are.
+// Rounding of the sums of matrix products.
 #pragma once
 
 #include <stdint.h>

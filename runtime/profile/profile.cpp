@@ -10,7 +10,7 @@ namespace ptx2cpu::rt::profile {
 
 namespace {
 
-// Counting may take one part in so many of a kernel's time, after its first launch.
+// Counting may take one part in this many of a kernel's time, after its first launch.
 constexpr uint64_t kCountingPart = 100;
 
 void AddShape(CodeRow& row, const Dim3& grid, const Dim3& block, uint32_t shared, uint64_t nanoseconds) {

@@ -1,7 +1,7 @@
-// A profile of the process: which code its kernels run, how long each launch takes and where in the code,
-// what is compiled, copied and called. Everything goes to a mapped file (profile_file.h) in the folder that
-// PTX2CPU_PROFILE names. Where no profile is wanted, a call costs one load of a flag. A forked child that
-// does not execute another program has no profile.
+// A profile of the process: the code that its kernels run, the time of each launch and its distribution over
+// the code, and compilations, copies and calls. Everything goes to a mapped file (profile_file.h) in the
+// folder that PTX2CPU_PROFILE names. Where no profile is wanted, a call costs one load of a flag. A forked
+// child that does not execute another program has no profile.
 #pragma once
 
 #include <atomic>
@@ -18,26 +18,26 @@ namespace ptx2cpu::rt::profile {
 namespace internal {
 extern std::atomic<bool> wanted;
 }
-// Whether PTX2CPU_PROFILE names a folder; what is asked before `wanted` is set.
+// Whether PTX2CPU_PROFILE names a folder, for callers before `wanted` is set.
 bool WantedByEnvironment();
 inline bool Wanted() { return internal::wanted.load(std::memory_order_relaxed); }
 uint64_t Now();
 
 // The texts of a module, from which its kernels can be translated again; its number. kNone: there is no file.
 uint32_t AddModule(std::span<const std::string_view> texts);
-// Code that was loaded: `row` has what is known of it, without the name. `image`: its bytes.
+// Reports loaded code: `row` describes it, without the name. `image`: its bytes.
 void AddCode(const ptx2cpu_kernel& code, CodeRow row, std::string_view image);
-// Code in these addresses is gone.
+// Reports that the code was unloaded.
 void RemoveCode(const ptx2cpu_kernel& code);
 // Words of the file that start at 0, for counting code; null: no room.
 uint64_t* TakeCounters(size_t words);
 uint32_t NumberOf(const uint64_t* counters);
-// Blocks of the one may run the other, to be counted; both are for the same block shapes.
+// Blocks of `code` may run `counting`, to be counted; both are for the same block shapes.
 void SetCounting(const ptx2cpu_kernel& code, const ptx2cpu_kernel& counting);
 
 // The counting code for a launch of this code, if this one is to be counted: the first, and later ones as
-// long as counting takes little of the kernel's time. Else null. kLaunch: all blocks of it would be, so that
-// only the first is. The answer is resumable where the code is.
+// long as counting takes little of the kernel's time. Else null. kLaunch: all blocks would have to be
+// counted, so only the first launch is. The result is resumable where the code is.
 enum class Counted : uint8_t { kBlocks, kLaunch };
 const ptx2cpu_kernel* TakeCounting(const ptx2cpu_kernel& code, Counted what);
 void AddCounted(const ptx2cpu_kernel& code, uint64_t nanoseconds);
@@ -67,7 +67,7 @@ class LaunchScope {
   const uint64_t begin_;
 };
 
-// A worker's share of a launch: meanwhile the thread is asked where it is, about once in a millisecond.
+// A worker's share of a launch: meanwhile the thread is sampled about once in a millisecond.
 class ShareScope {
  public:
   explicit ShareScope(const ptx2cpu_kernel& code) : code_(Wanted() ? &code : nullptr) {

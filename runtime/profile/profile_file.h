@@ -1,7 +1,7 @@
-// What a profiled process leaves: one file, DIR/PID.profile, which the process maps and writes as it runs, so
-// that it is complete however the process ends. Beside it, DIR/PID.module-N-K.ptx has text K of module N, and
-// DIR/PID.code-N.image what was loaded as code N (runtime/engine/cache/image_bytes.h). Times are nanoseconds
-// of the steady clock. The tool reads it (tools/ptx2cpu/profile_data.h); both are of one build.
+// The files of a profiled process. It maps DIR/PID.profile and writes it as it runs, so that the file is
+// complete however the process ends. DIR/PID.module-N-K.ptx has text K of module N, and DIR/PID.code-N.image
+// the image of code N (runtime/engine/cache/image_bytes.h). Times are nanoseconds of the steady clock. The
+// tool reads it (tools/ptx2cpu/profile_data.h); both are of one build.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ struct CodeRow {
   uint32_t counters, counter_count;  // words of File::counters, of counting code
   uint64_t begin, end;               // addresses of the code
   double milliseconds;               // compiling, or reading it
-  // Of launches that began with this code:
+  // Sums over the launches that began with this code:
   uint64_t launches, nanoseconds, least, most, blocks, threads;
   uint64_t busy;                                   // sum of the workers' shares
   uint64_t shares;                                 // how many

@@ -21,7 +21,7 @@ const char* Folder() {
 
 bool StartIfWanted() {
   if (!WantedByEnvironment()) return false;
-  // The file is the parent's, and the thread that samples stays there.
+  // In a forked child the file is the parent's, and there is no sampling thread.
   pthread_atfork(nullptr, nullptr, [] { internal::wanted = false; });
   return true;
 }

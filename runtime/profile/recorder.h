@@ -1,4 +1,4 @@
-// The mapped file of the process and what is known of it. Internal to this folder.
+// The mapped file of the process, and the objects that it describes. Internal to this folder.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class Recorder {
   uint32_t last_code_ = kNone;
 };
 
-// Asks threads that run kernels where they are. sampler.cpp
+// Starts sampling of the threads that run kernels: sampler.cpp.
 void StartSampler();
 
 }  // namespace ptx2cpu::rt::profile

@@ -2,8 +2,8 @@
 // handler notes the address of the instruction. So threads that wait cost nothing, and no privilege is
 // needed.
 //
-// A thread that leaves a share waits for the signal that was sent to it, if any: it arrives while our own
-// code runs, and interrupts no system call of the program's.
+// A thread that leaves a share waits for a signal that was sent to it: so the signal arrives while our own
+// code runs, and interrupts no system call of the program.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -83,7 +83,7 @@ Result<std::vector<uint32_t>> BlockWriter::Add(std::span<const std::byte> bytes,
 }
 
 Status BlockWriter::Flush() {
-  // Contents first: what a launch names, whose record follows, is in both files.
+  // Contents are written first, so that blocks which the record of a launch names are in both files.
   if (std::fflush(contents_.get()) != 0 || std::fflush(index_.get()) != 0) return Fail(Unwritable(folder_));
   return {};
 }

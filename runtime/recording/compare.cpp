@@ -17,7 +17,8 @@ namespace {
 using Pair = std::pair<const Area*, const Area*>;
 using Contents = std::vector<std::byte>;
 
-// Allocations by their order, variables by their name. Images are of the process: what they show is in areas.
+// Allocations correspond by their order, variables by their name. Images differ between processes: their
+// contents are in areas.
 class Matching {
  public:
   // An area that has no partner is an error's text.

@@ -8,8 +8,8 @@
 
 namespace ptx2cpu::rt::recording {
 
-// The first launch that differs, and how: another kernel or shape, parameters, memory before it (which the
-// host or a copy wrote) or after it. Of several lines. Nothing: all launches that both have are alike.
+// Describes the first launch that differs, in several lines: another kernel or shape, parameters, memory
+// before it (which the host or a copy wrote) or after it. Nothing: all launches that both have are alike.
 // Errors: kContainer.
 Result<std::optional<std::string>> FirstDifference(const Reader& a, const Reader& b);
 

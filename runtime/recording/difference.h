@@ -1,4 +1,4 @@
-// What differs between two contents of the same memory.
+// Differences between two contents of the same memory.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct Difference {
   uint64_t words = 0;   // aligned words of 4 bytes that differ
 };
 
-// Of contents of the same length. Nothing: they are equal.
+// Compares contents of the same length. Nothing: they are equal.
 std::optional<Difference> Compare(std::span<const std::byte> expected, std::span<const std::byte> actual);
 
 // The element with the byte at `offset`, as i32, f32 and f64, with the distance of each; one per line,

@@ -23,7 +23,7 @@ struct Area {
   std::vector<uint32_t> before, after;
 };
 
-// Where a name of the kernel's module is: variables, and what has the addresses of functions.
+// The address of a name in the kernel's module: a variable, or the identity of a function.
 struct NamedPlace {
   std::string name;
   uint64_t address = 0;
@@ -39,7 +39,7 @@ struct LaunchRecord {
   std::vector<NamedPlace> places;
   std::vector<Area> areas;  // by address; none overlap
   uint64_t heap_bytes = 0;  // the limit of device malloc; 0: not known
-  // Why it cannot be run again; empty: it can.
+  // The reason why it cannot be run again; empty: it can.
   std::string not_repeatable;
   std::string error;  // why it did not run to its end; empty: it did
 };
@@ -53,7 +53,7 @@ struct ModuleRecord {
 std::string Lines(const ModuleRecord& module);
 std::string Lines(const LaunchRecord& launch);
 
-// What recording.txt has. A launch without its last line is left out.
+// The contents of recording.txt. A launch without its last line is left out.
 struct Records {
   std::string program;  // its command line
   std::vector<ModuleRecord> modules;

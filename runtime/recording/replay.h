@@ -11,26 +11,26 @@
 
 namespace ptx2cpu::rt::recording {
 
-// Memory of one area that is not what was recorded.
+// Memory of one area that differs from the recorded contents.
 struct Deviation {
   std::string text;  // of several lines: address, allocation and offset, the first element where it is known
 };
 
 class Replay {
  public:
-  // `options`: how kernels are compiled, but for what the recording has of the module.
+  // `options`: how kernels are compiled, except for the options that the recording has of the module.
   Replay(const Reader& reader, ReplayMemory memory, ModuleOptions options)
       : reader_(reader), memory_(std::move(memory)), options_(options) {}
 
-  // Memory is as it was before the launch. Errors: kContainer.
+  // Sets memory as it was before the launch. Errors: kContainer.
   Status Enter(const LaunchRecord& launch);
-  // Compiles the kernel where that was not done, which must be before Enter: it writes the variables. Errors:
-  // those of KernelModule::Compile.
+  // Compiles the kernel if it is not compiled yet. This must come before Enter, because it writes the
+  // variables. Errors: those of KernelModule::Compile.
   Result<std::shared_ptr<const KernelCode>> CodeOf(const LaunchRecord& launch);
-  // The launch, with these options but for what the recording has of them. Null: it ran to its end.
+  // Runs the launch with these options, except for those that the recording has. Null: it ran to its end.
   Result<std::optional<LaunchError>> Run(const LaunchRecord& launch, const KernelCode& code,
                                          LaunchOptions options);
-  // What of memory is not as it was after the launch.
+  // The areas of memory that differ from the contents after the recorded launch.
   Result<std::vector<Deviation>> Deviations(const LaunchRecord& launch) const;
 
  private:
@@ -44,7 +44,7 @@ class Replay {
   std::vector<Module> modules_;  // by number, as they were used last
 };
 
-// "device memory 3 at 0x7f.. + 16" of an address in the area.
+// Describes an address in the area: "device memory 3 at 0x7f.. + 16".
 std::string Describe(const Area& area, uint64_t offset);
 // The contents of an area, from the numbers of its blocks. kNotFound: not all are stored.
 Result<std::vector<std::byte>> ContentsOf(const BlockReader& blocks, const Area& area,

@@ -11,7 +11,8 @@ namespace ptx2cpu::rt::recording {
 
 namespace {
 
-// What the driver leaves accessible before and after an allocation (runtime/cuda/driver/memory/memory_heap).
+// The bytes that the driver leaves accessible before and after an allocation
+// (runtime/cuda/driver/memory/memory_heap).
 constexpr uint64_t kAround = uint64_t{2} << 20;
 
 // False: something is there, or the system has no memory.

@@ -19,8 +19,8 @@ class ReplayMemory {
   ReplayMemory(ReplayMemory&& other) noexcept = default;
   ~ReplayMemory();
 
-  // From now on all of it is zero and can be accessed: also what was around allocations, which programs touch
-  // beyond their ends as a GPU lets them.
+  // Makes all of it zero and accessible, also around allocations, where programs read beyond the ends as a
+  // GPU allows.
   Status Clear();
   static std::span<std::byte> At(const Area& area) {
     return {reinterpret_cast<std::byte*>(area.address), area.bytes};

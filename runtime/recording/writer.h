@@ -1,4 +1,4 @@
-// A recording in the making: one process's folder. For one thread at a time.
+// Writes a recording: one process's folder. For one thread at a time.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ class Writer {
   Result<std::vector<uint32_t>> AddBytes(std::span<const std::byte> bytes, bool with_contents) {
     return blocks_.Add(bytes, with_contents);
   }
-  // All of it is in the files when this returns.
+  // The launch is completely in the files when this returns.
   Status AddLaunch(const LaunchRecord& launch);
 
  private:

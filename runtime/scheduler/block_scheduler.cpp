@@ -9,7 +9,8 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// Rounds in which all threads only yielded, after which a block is put aside. Few: resuming later is cheap.
+// After this many rounds in which all threads only yielded, the block suspends. The number is small, since
+// resuming later is cheap.
 constexpr uint32_t kQuietRounds = 4, kQuietRoundsInRandomOrder = 16;
 // A block whose threads meet at barriers or collectives while some of them wait for another block never is
 // quiet.
@@ -61,8 +62,8 @@ Verdict BlockScheduler::Run() {
   return Verdict::kTurnOver;
 }
 
-// Of those that have not had their turn in this round, which become less: by number, warps with a higher one
-// that are released meanwhile still have it.
+// Returns the next warp that has not had its turn in this round. In the order of numbers, warps with a higher
+// number that are released meanwhile still get their turn.
 uint32_t BlockScheduler::NextWarp(uint32_t& rest, uint32_t ready) {
   const auto w = static_cast<uint32_t>(std::countr_zero(order_ ? order_->OneOf(rest & ready) : rest & ready));
   rest &= order_ ? ~(1u << w) : static_cast<uint32_t>(~uint64_t{0} << (w + 1));
@@ -267,8 +268,8 @@ uint32_t BlockScheduler::CompleteOutsideMask(uint32_t w, uint32_t lanes) {
   return 0;
 }
 
-// Of the lanes that wait to converge, those earliest in the program continue together: what comes
-// later can still be joined by them.
+// Among the lanes that wait to converge, those earliest in the program continue together: they can still join
+// the lanes that wait later in the program.
 uint32_t BlockScheduler::Converge(uint32_t w) {
   Warp& warp = warps_[w];
   const uint32_t* points = block_->points + size_t{w} * PTX2CPU_WARP_SIZE;

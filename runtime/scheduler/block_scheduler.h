@@ -29,7 +29,7 @@ enum class Verdict : uint8_t {
   kFaulted           // see fault()
 };
 
-// A fault that the scheduler found. `thread` is ~0 when it is the block's.
+// A fault that the scheduler found. `thread` is ~0 when it concerns the whole block.
 struct SchedulerFault {
   uint32_t kind = 0;  // ptx2cpu_fault_kind
   uint32_t thread = ~0u, ptx_line = 0;
@@ -44,22 +44,22 @@ struct WarpLanes {
 class BlockScheduler {
  public:
   // All threads of the block at the kernel's start. `kernel` and `block` must outlive the run; the block's
-  // live masks name the threads that exist.
-  // `order`: warps and lanes take their turns in an order of their own, one that CUDA allows too; null: by
-  // number.
+  // live masks name the threads that exist. `order`: warps and lanes take their turns in another order that
+  // CUDA allows; null: in the order of numbers.
   void Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block, std::optional<uint64_t> order = {});
   // Continues from where the last call returned.
   Verdict Run();
   // Whether the last Run did more than let threads spin.
   bool progressed() const { return progressed_; }
   const SchedulerFault& fault() const { return fault_; }
-  // Where a jump has left Run: the lanes of the step that ran, without those that have exited in it.
+  // After a jump has left Run: the lanes of the step that ran, without those that have exited in it.
   WarpLanes LanesOfStep() const { return {step_.warp, step_.mask & block_->live[step_.warp]}; }
 
   // -- what a cluster needs; threads that have exited count as arrived --
   bool AllArrivedAtCluster() const;
   void PassCluster();
-  // A counted barrier whose missing warps have ended completes when no thread can run. False: there is none.
+  // Completes counted barriers whose missing warps have ended; called when no thread can run. False: there
+  // was none.
   bool CompleteShortBarriers();
   Verdict Deadlock();
   // Live lanes that the cluster's barrier still lacks: ", block (1,0,0) warp 0 lanes 0x..."; "" when there

@@ -1,4 +1,4 @@
-// Orders that a seed decides, the same ones in every run: what comes next where CUDA leaves it open.
+// Random orders that depend on a seed only: they decide what comes next where CUDA leaves it open.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// What a block's scheduler reports when threads break a rule or none can continue.
+// The reports of a block's scheduler when threads break a rule or none can continue.
 #include <algorithm>
 #include <cstdio>
 

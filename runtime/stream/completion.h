@@ -1,4 +1,4 @@
-// How many operations a stream has completed, and who waits for that.
+// Counts the operations that a stream has completed, and wakes the waiters for a number.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ class Stream;
 
 class Completion {
  public:
-  // Somebody who waits for a number: another stream or a sleeping thread.
+  // A waiter for a number: another stream or a sleeping thread.
   struct Waiter {
     uint64_t number = 0;
     std::shared_ptr<Stream> stream;

@@ -13,7 +13,7 @@ class ErrorState {
  public:
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   std::optional<LaunchError> error() const;
-  // The first stays. True: this was the first.
+  // The first error stays. True: this was the first.
   bool Fail(LaunchError error);
 
  private:

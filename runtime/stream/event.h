@@ -19,10 +19,11 @@ class Event {
  public:
   explicit Event(bool timed = true);
 
-  // Everything queued on the stream so far. An event may be recorded again; it then means the latest record.
+  // Records everything queued on the stream so far. An event may be recorded again; it is then that of the
+  // latest record.
   void Record(Stream& stream);
-  // For a graph: work that takes this event's time and opens a gate of the launch; SetTicket sets who waits
-  // for that. The event is done at the latest when the launch is, also if the waiter has not run yet.
+  // For a graph: work that takes this event's time and opens a gate of the launch; SetTicket sets the waiter
+  // for it. The event is done at the latest when the launch is, even if the waiter has not run yet.
   LaunchRecordWork WorkForGraph(uint32_t slot) const { return {state_, slot}; }
   void SetTicket(Ticket waiter, Ticket launch);
 

@@ -8,7 +8,7 @@
 
 namespace ptx2cpu::rt {
 
-// As the pool's, it lives for ever; one for each pool, so a forked child has its own.
+// Like the pool, it is never destroyed; there is one for each pool, so a forked child has its own.
 Executor& Executor::Get() {
   static std::atomic<Executor*> the_executor = nullptr;
   static std::mutex& mutex = *new std::mutex;

@@ -1,4 +1,5 @@
-// What runs streams: the list of ready streams, the host-function thread, streams that poll. One per process.
+// The executor runs streams: it has the list of ready streams, the host-function thread and the streams that
+// poll. One per process.
 #pragma once
 
 #include <array>
@@ -45,7 +46,7 @@ class Executor final : public WorkSource {
   explicit Executor(ThreadPool& pool);
   void MakeReady(Stream& stream);
   Stream* TakeReady();
-  // False: somebody else has it, or it is not ready.
+  // False: another thread has it, or it is not ready.
   bool TryClaim(Stream& stream);
   void Unlink(Stream& stream, int level);
   static int LevelOf(const Stream& stream);

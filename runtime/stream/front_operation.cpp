@@ -1,4 +1,4 @@
-// What each kind of work does. Graphs: graph.cpp. Waiting: wait.cpp.
+// Performs each kind of work. graph.cpp has graphs, wait.cpp has waiting.
 #include "runtime/stream/front_operation.h"
 
 #include <chrono>
@@ -65,7 +65,7 @@ struct FrontOperation::Performance {
     if (error) errors.Fail(std::move(*error));
     return Outcome::kDone;
   }
-  // Of the launch of a graph that is the operation at the front.
+  // The data of the graph launch that is the operation at the front.
   const LaunchData& launch() const { return *front.launch(); }
 
   Outcome operator()(const std::monostate&) const { return Outcome::kDone; }

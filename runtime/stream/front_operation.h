@@ -1,5 +1,5 @@
-// The operation at the front of a stream: performs it, and keeps how far it is, so that a stream can be given
-// away in the middle of one. The thread that runs the stream owns it.
+// Performs the operation at the front of a stream and keeps its progress, so that a stream can pass to
+// another thread in the middle of an operation. The thread that runs the stream owns it.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ class FrontOperation {
   // `depth`: sequences, conditions and branches around the work.
   Outcome Perform(RunContext& context, const Work& work, size_t depth);
   const PollWork& poll() const { return *poll_; }
-  // What it waited for has come. The stream is blocked; the caller unblocks it.
+  // The event that it waited for has come. The stream is blocked; the caller unblocks it.
   void EndWait() { wait_is_over_ = true; }
 
  private:
   struct Performance;
-  // Where the operation is, for each depth; 0 where it is not. Lanes are streams of the stream's own that do
-  // branches, at most once at a time.
+  // The progress of the operation at each depth; 0 where it has not begun. Lanes are streams of this stream's
+  // own that run branches, at most one set of branches at a time.
   struct Frame {
     size_t place = 0;
     std::vector<std::shared_ptr<Stream>> lanes;

@@ -1,5 +1,5 @@
-// Graph launches: sequences, what conditions decide, and branches side by side. A stream that is given away
-// in the middle of one continues at the place in its frames.
+// Graph launches: sequences, conditions, and parallel branches. A stream that passes to another thread in the
+// middle of one continues at the place in its frames.
 #include "runtime/device/condition.h"
 #include "runtime/stream/executor.h"
 #include "runtime/stream/front_operation.h"

@@ -1,4 +1,4 @@
-// Operations of a stream, in order. Their memory is used again: they move from list to list.
+// Operations of a stream, in order. Their memory is reused: they move from list to list.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct Operation {
   Operation* next = nullptr;
 };
 
-// Owns what is in it.
+// A list owns its operations.
 class OperationList {
  public:
   OperationList() = default;
@@ -44,7 +44,7 @@ class OperationList {
     --count_;
     return std::exchange(first_, first_->next);
   }
-  // All of the other list come before those of this one.
+  // Takes all operations of the other list and puts them before those of this one.
   void TakeInFront(OperationList& other) {
     if (other.first_ == nullptr) return;
     if (first_ == nullptr) return swap(other);

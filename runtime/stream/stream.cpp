@@ -1,8 +1,8 @@
-// The queue of a stream and running what is in it. Waiting for streams: wait.cpp.
+// The queue of a stream, and running its operations. wait.cpp has waiting for streams.
 //
 // A stream is idle, ready (in the executor's list), running (claimed by one thread) or blocked (by another
-// stream, a host function or a poll). Who runs it owns batch_, used_ and front_; they pass
-// from thread to thread with the executor's lock.
+// stream, a host function or a poll). The thread that runs it owns batch_, used_ and front_; they pass from
+// thread to thread under the executor's lock.
 #include "runtime/stream/stream.h"
 
 #include <chrono>

@@ -2,8 +2,8 @@
 //
 // An operation has a number in its stream, from 1. Streams wait for each other by tickets, "that stream, that
 // number", and a ticket always names an operation that is already queued, so waits cannot form a cycle. Any
-// thread may use any stream. A thread that waits for a stream runs its work itself as long as no worker has
-// taken it.
+// thread may use any stream. A thread that waits for a stream runs the stream's work itself while no worker
+// has taken it.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ enum class StreamKind : uint8_t {
 
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // Made by StreamGroup::NewStream. A stream without remaining owners still does what was queued.
+  // Made by StreamGroup::NewStream. A stream without remaining owners still performs its queued operations.
   Stream(StreamGroup& group, StreamKind kind, int priority);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -59,7 +59,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Everything queued so far.
   Ticket Last() { return At(submitted()); }
   Ticket At(uint64_t number) { return {shared_from_this(), number}; }
-  // Waits for all that was queued. The legacy stream also waits for what blocking streams have queued.
+  // Waits for all queued operations. The legacy stream also waits for those of blocking streams.
   void Synchronize();
   void SynchronizeTo(uint64_t number);
 
@@ -76,11 +76,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   friend class StreamGroup;
 
   enum class State : uint8_t { kIdle, kReady, kRunning, kBlocked };
-  // By the ticket `on`; at a gate, by the launch `by` that opens it.
+  // Blocked by the ticket `on`; at a gate, by the launch `by` that opens it.
   struct Blocked {
     Ticket on, by;
   };
-  // What the group and the executor keep about it.
+  // State that the group and the executor keep about it.
   struct Listed {
     std::atomic<bool> busy{false}, blocking{false};  // in the group's lists
     std::atomic<uint64_t> legacy_waited{0};          // number of the legacy stream last waited for
@@ -104,7 +104,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void HelpUntil(RunContext& context, uint64_t number, int depth);
   Blocked WhatBlocks();
 
-  // Written by those who submit.
+  // Written by threads that submit.
   alignas(64) SpinLock lock_;  // the queue, free operations, blocked_, state changes from and to kIdle
   OperationList queued_, free_;
   std::atomic<uint64_t> submitted_{0};
@@ -113,7 +113,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Blocked blocked_;
   Listed listed_;
 
-  // Written by who runs the stream.
+  // Written by the thread that runs the stream.
   alignas(64) Completion completion_;
   OperationList batch_;  // taken from the queue, in order
   OperationList used_;   // done, to be given back
@@ -128,7 +128,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const uint64_t id_;
 };
 
-// Closed until a launch opens it.
+// A gate is closed until a launch opens it.
 class Gate {
  public:
   void Open();

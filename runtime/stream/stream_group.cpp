@@ -5,8 +5,8 @@
 
 namespace ptx2cpu::rt {
 
-// Drops idle streams when the list has doubled since the last time, so that each listing pays for at most one
-// look.
+// Drops idle streams when the list has doubled since the last time, so that each listing pays for the
+// examination of at most one stream.
 void StreamGroup::Prune(std::vector<std::shared_ptr<Stream>>& list, size_t& limit,
                         std::atomic<bool> Stream::Listed::* flag) {
   if (list.size() < limit) return;

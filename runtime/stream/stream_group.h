@@ -30,7 +30,7 @@ class StreamGroup {
 
  private:
   friend class Stream;
-  // Queues the waits that the legacy rules require in front of what is submitted next.
+  // Queues the waits that the legacy rules require before the next operation.
   void Order(Stream& stream);
   // After an operation was queued.
   void List(Stream& stream);

@@ -1,5 +1,5 @@
-// Work of all streams one at a time: while launches are recorded, so that what changes during a launch is its
-// own.
+// Runs the work of all streams one at a time while launches are recorded, so that all changes of memory
+// during a launch are its own.
 #pragma once
 
 #include <mutex>
@@ -9,7 +9,7 @@ namespace ptx2cpu::rt {
 bool OneAtATime();
 // From now on, kernels, copies and fills of all streams of the process run one at a time.
 void RunOneAtATime();
-// To be held while one runs. Without RunOneAtATime it holds nothing.
+// Held while one runs. Without RunOneAtATime the lock is empty.
 std::unique_lock<std::mutex> TakeTurn();
 
 }  // namespace ptx2cpu::rt

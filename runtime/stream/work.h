@@ -1,5 +1,5 @@
-// What one operation of a stream does, as plain data: queued on a stream, kept in a graph's node, replayed by
-// a graph. Addresses are host addresses, sizes in bytes unless stated otherwise.
+// One operation of a stream as plain data: it is queued on a stream, kept in a graph's node, or replayed by a
+// graph. Addresses are host addresses, sizes in bytes unless stated otherwise.
 #pragma once
 
 #include <array>
@@ -65,7 +65,8 @@ class ParameterBlock {
 };
 
 struct KernelWork;
-// Called on the thread that ran the kernel, once, with why it did not run to its end; may add to that.
+// Called once, on the thread that ran the kernel, with the reason why it did not run to its end; may add to
+// the reason.
 using FaultReporter = std::function<void(const KernelWork& work, LaunchError&)>;
 
 // Code of a kernel, and what may replace it (later_code.h); null: it is final. Both live as long as
@@ -96,7 +97,8 @@ struct KernelWork {
   FaultReporter report;                // may be empty; beside the stream's ErrorState
   DeviceServices* services = nullptr;  // outlive the work; null: those of the process
   LaterCode* later = nullptr;          // LaunchCode's
-  // Of work that graphs keep: each run asks for the best code that exists by then. Null: it runs `kernel`.
+  // For work that graphs keep: each run calls this for the best code that exists then. Null: it runs
+  // `kernel`.
   LaunchCode (*latest)(const KernelWork& work) = nullptr;
   LaunchWitness* witness = nullptr;  // outlives the process's streams
 };
@@ -149,14 +151,14 @@ struct WaitWork {
   uint64_t number = 0;
 };
 
-// What a launch of a graph opens in its middle; streams wait for it.
+// A gate that a graph launch opens while it runs; streams wait for it.
 class Gate;
 struct GateWork {
   std::shared_ptr<Gate> gate;
-  WaitWork launch;  // that opens it, for who has to do that himself
+  WaitWork launch;  // the launch that opens it, so that a waiting thread can run that launch itself
 };
 
-// In a graph: waits for what the launch names by this number (LaunchData::waits).
+// In a graph: waits for the ticket that the launch has at this number (LaunchData::waits).
 struct LaunchWaitWork {
   uint32_t slot = 0;
 };
@@ -182,11 +184,11 @@ using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWo
                           RecordWork, WaitWork, GateWork, LaunchWaitWork, LaunchRecordWork, BranchesWork,
                           ConditionalWork, SequenceWork>;
 
-// For visitors that answer alike for several kinds: name them, so that a new kind has to be decided.
+// For visitors that treat several kinds alike: they name the kinds, so that a new kind needs a decision.
 template <typename T, typename... Kinds>
 concept OneOf = (std::is_same_v<T, Kinds> || ...);
 
-// What differs from launch to launch of one graph.
+// The data that differs between launches of one graph.
 struct LaunchData {
   std::vector<WaitWork> waits;
   std::vector<std::shared_ptr<Gate>> gates;
@@ -199,8 +201,8 @@ struct SequenceWork {
   std::shared_ptr<const LaunchData> launch = {};  // of the operation; may be null if nothing within needs it
 };
 
-// What a condition's value decides: 0 or not (kIf: bodies[0] or, if there is one, bodies[1]), again and again
-// while it is not 0 (kWhile), or which body (kSwitch).
+// The work that a condition's value selects: kIf runs bodies[0] where it is not 0, else bodies[1] if there is
+// one; kWhile repeats the body while it is not 0; kSwitch runs the body with that number.
 struct ConditionalWork {
   enum class Kind : uint8_t { kIf, kWhile, kSwitch };
   Kind kind = Kind::kIf;

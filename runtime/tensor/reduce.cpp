@@ -12,7 +12,7 @@ namespace ptx2cpu::rt::tensor {
 
 namespace {
 
-// bf16 as the upper half of an f32; sums are rounded to nearest even.
+// bf16 is the upper half of an f32; sums are rounded to nearest even.
 struct BrainHalf {
   uint16_t bits;
   explicit BrainHalf(float value) : bits(Rounded(std::bit_cast<uint32_t>(value))) {}

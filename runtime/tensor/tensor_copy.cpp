@@ -173,7 +173,8 @@ class BoxCopy {
   uint64_t Swizzled(uint64_t place) const {
     if (map_.swizzle == 0) return place;
     if (map_.swizzle_atomicity == 0) return place ^ (place >> 7 & ((1u << map_.swizzle) - 1)) << 4;
-    // Rows of 128 bytes. Of atoms of 32 bytes the halves of every other 16 bytes may be exchanged too.
+    // For rows of 128 bytes. With atoms of 32 bytes, the halves of every other 16 bytes may also be
+    // exchanged.
     if (map_.swizzle_atomicity == 3) return place ^ (place >> 7 & 1) << 6;
     const uint64_t moved = place ^ (place >> 7 & 3) << 5;
     return map_.swizzle_atomicity == 2 ? moved ^ (place >> 7 & 1) << 3 : moved;

@@ -332,7 +332,7 @@ class Multiplication {
   std::vector<uint8_t> specials_b_ = std::vector<uint8_t>(kMaxDepth * kMaxColumns);
   std::vector<Number> scales_b_ = std::vector<Number>(4 * kMaxColumns);
   std::array<bool, kMaxColumns> has_special_{};
-  // Of one row of A.
+  // The elements of one row of A.
   std::array<Number, kMaxDepth> a_;
   std::array<uint32_t, kMaxDepth> columns_{};
 };

@@ -79,7 +79,7 @@ inline int64_t Position(const Axis& axis, float x, int bits) {
   const int fraction = CoordinateBits(axis.size);
   const int64_t one = int64_t{1} << fraction;
   int64_t fixed = FloorScaled(x, fraction);
-  // What repeats is taken off before it is scaled; what does not stays near the image.
+  // A repeating coordinate is reduced to one period before it is scaled; any other is clamped near the image.
   if (axis.mode == PTX2CPU_ADDRESS_WRAP) {
     fixed &= one - 1;
   } else if (axis.mode == PTX2CPU_ADDRESS_MIRROR) {
@@ -105,7 +105,7 @@ inline Neighbours LinearIndices(const Axis& axis, float x) {
           static_cast<int>(position & (kWeightOne - 1))};
 }
 
-// The same without an address mode: numbers may be outside.
+// The same without an address mode: texel numbers may be outside.
 inline Neighbours OpenNeighbours(const Axis& axis, float x) {
   const int64_t position = Position(axis, x, kWeightBits) - kWeightOne / 2;
   const int64_t first = position >> kWeightBits;

@@ -6,8 +6,8 @@ namespace ptx2cpu::texture {
 
 namespace {
 
-// Which coordinate of a direction is the major one of a face, and which, with which sign, run along its s and
-// t.
+// For each face: the coordinate of a direction that is its major axis, and the coordinates, with signs, that
+// run along s and t.
 struct FaceAxes {
   int major, s, t;
   int major_sign, s_sign, t_sign;

@@ -53,8 +53,8 @@ int64_t Logarithm(float x) {
   return (static_cast<int64_t>(bits >> 23) - 127) * kWeightOne + kLogarithms[bits >> 15 & 255];
 }
 
-// Of gradients in texels: the longest of both and of 11/16 of their sum and of their difference, all of them
-// shortened.
+// The level for gradients in texels: from the longest of the two gradients and of 11/16 of their sum and
+// their difference, all with shortened lengths.
 int64_t LevelOf(const float (&x)[3], const float (&y)[3]) {
   float sum[3], difference[3];
   for (uint32_t d = 0; d < 3; ++d) {

@@ -13,8 +13,8 @@ uint32_t FormatNumber(uint32_t channel) {  // CUarray_format
   return kFormats[channel];
 }
 
-// Of a dimension that the shape does not have: 0. Layers of lines count as height, layers of planes and cubes
-// as depth.
+// The size of a dimension; 0 where the shape does not have it. Layers of lines count as height, layers of
+// planes and cubes as depth.
 uint32_t SizeOf(const ptx2cpu_image& image, uint32_t dimension, uint32_t level) {
   if (level >= image.levels) return 0;
   const ptx2cpu_image_level& at = image.level[level];
@@ -102,7 +102,7 @@ uint32_t TextureQuery(const ptx2cpu_texture& t, uint32_t query, uint32_t level) 
   return ImageQuery(t.image, query, level);
 }
 
-// Of the bits of a .samplerref.
+// The result of a query on the bits of a .samplerref.
 uint32_t SamplerQuery(uint64_t sampler, uint32_t query) {
   if (query == PTX2CPU_QUERY_FORCE_UNNORMALIZED) return (sampler & PTX2CPU_SAMPLER_UNNORMALIZED) != 0;
   if (query == PTX2CPU_QUERY_FILTER) return (sampler & PTX2CPU_SAMPLER_LINEAR) != 0;

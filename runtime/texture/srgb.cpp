@@ -4,8 +4,8 @@ namespace ptx2cpu::texture {
 
 namespace {
 
-// What an H200 reads for each code: f16 with seven bits of fraction, here without the three low bits, which
-// are zero.
+// The value that an H200 reads for each code: f16 with seven bits of fraction, here without the three low
+// bits, which are zero.
 constexpr uint16_t kLinear[256] = {
     0,    416,  544,  624,  672,  712,  752,  780,  800,  820,  840,  860,  880,  900,  912,  924,
     938,  952,  966,  982,  998,  1014, 1027, 1036, 1046, 1055, 1065, 1076, 1086, 1097, 1109, 1120,

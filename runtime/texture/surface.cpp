@@ -1,4 +1,4 @@
-// Surfaces: where an access goes, and formatted stores.
+// Surfaces: addresses of accesses, and formatted stores.
 #include <stdint.h>
 
 #include "runtime/abi/abi.h"

@@ -40,7 +40,7 @@ inline float HalfToFloat(uint16_t half) {
   return FloatOf(BitsOf(finite) | sign);
 }
 
-// Of `value / largest`, to nearest; -1 for both of the lowest signed values.
+// value / largest, rounded to nearest; -1 for both of the lowest signed values.
 inline float Normalised(int32_t value, int32_t largest) {
   const float result = static_cast<float>(value) / static_cast<float>(largest);
   return result < -1.0f ? -1.0f : result;
@@ -81,7 +81,7 @@ inline uint32_t ReadChannel(const uint8_t* at, uint32_t channel, bool as_float) 
   return Read<uint32_t>(at);
 }
 
-// What texels of a channel are to the filter.
+// The form of a channel's texels in the filter.
 inline bool IsSrgb(const ptx2cpu_texture& t, uint32_t number) {
   return t.srgb != 0 && number < 3 && t.image.channel == PTX2CPU_CHANNEL_U8 && t.as_float != 0;
 }
@@ -94,7 +94,8 @@ inline FilterFormat FilterFormatOf(const ptx2cpu_texture& t, uint32_t number) {
   return t.image.channel == PTX2CPU_CHANNEL_S16 ? FilterFormat::kSigned16 : FilterFormat::kUnsigned16;
 }
 
-// What the filter adds up of a channel of 8 or 16 bits: unsigned ones with 16 bits, signed ones as they are.
+// The value of a channel of 8 or 16 bits that the filter sums: unsigned ones widened to 16 bits, signed ones
+// as they are.
 inline uint32_t FilterInteger(const uint8_t* at, uint32_t channel) {
   if (channel == PTX2CPU_CHANNEL_U8) return *at * 257u;
   if (channel == PTX2CPU_CHANNEL_S8) return static_cast<uint32_t>(int32_t{Read<int8_t>(at)});

@@ -22,7 +22,7 @@ inline double DoubleOf(uint64_t bits) { return __builtin_bit_cast(double, bits);
 constexpr uint32_t kInfinity = 0x7F800000, kMagnitude = 0x7FFFFFFF;
 constexpr int kWeightBits = 8, kWeightOne = 1 << kWeightBits;
 
-// What texels are to the filter; f16 values are kept as f32 bits, integers as their two's complement.
+// The form of texels in the filter; f16 values are kept as f32 bits, integers as their two's complement.
 enum class FilterFormat : uint8_t { kFloat32, kFloat16, kSrgb, kUnsigned16, kSigned16, kSigned8 };
 
 struct FloatFormat {
@@ -37,7 +37,7 @@ constexpr FloatFormat kFormat32 = {23, 27, -126, 0x1.fffffep127f, 0x7FFFFFFF, 0}
 constexpr FloatFormat kFormat16 = {10, 14, -14, 65504.0f, 0x7FFFE000, 0},
                       kFormatSrgb = {10, 7, -14, 65504.0f, 0x7FFFE000, 1u << 17};
 
-// 2^exponent, of a normal double.
+// 2^exponent, for the exponent of a normal double.
 inline double PowerOfTwo(int exponent) { return DoubleOf(static_cast<uint64_t>(exponent + 1023) << 52); }
 
 // Exponent of a float's magnitude, not below the format's smallest one.
@@ -46,7 +46,7 @@ inline int ExponentOf(const FloatFormat& format, uint32_t magnitude) {
   return exponent < format.smallest_exponent ? format.smallest_exponent : exponent;
 }
 
-// Of a group, in 2^(unit - 8): exact.
+// The sum of a group in 2^(unit - 8); it is exact.
 inline int64_t GroupSum(const uint32_t* texels, const int* weights, int unit) {
   const double scale = PowerOfTwo(-unit);
   int64_t sum = 0;
@@ -57,7 +57,7 @@ inline int64_t GroupSum(const uint32_t* texels, const int* weights, int unit) {
   return sum;
 }
 
-// To the nearest of the format, ties away from zero.
+// Rounds to the nearest number of the format, ties away from zero.
 inline float RoundAway(const FloatFormat& format, double x) {
   const double magnitude = x < 0 ? -x : x;
   const int exponent = static_cast<int>(BitsOf(magnitude) >> 52) - 1023;
@@ -69,7 +69,7 @@ inline float RoundAway(const FloatFormat& format, double x) {
   return static_cast<float>(x < 0 ? -rounded : rounded);
 }
 
-// Infinities and NaN among texels, also those whose weight is rounded to 0.
+// The result where texels are infinite or NaN, also where their weight is rounded to 0.
 inline uint32_t SpecialSum(const uint32_t* texels, int count, uint32_t nan) {
   bool positive = false, negative = false;
   for (int i = 0; i < count; ++i) {
@@ -81,7 +81,7 @@ inline uint32_t SpecialSum(const uint32_t* texels, int count, uint32_t nan) {
   return negative ? 0x80000000 | kInfinity : kInfinity;
 }
 
-// In groups of four, at most four of them.
+// The sum of texels in groups of four, at most four groups.
 inline uint32_t FloatSum(const FloatFormat& format, const uint32_t* texels, const int* weights, int count) {
   int units[4], unit = INT_MIN;
   for (int first = 0; first < count; first += 4) {
@@ -104,7 +104,7 @@ inline uint32_t FloatSum(const FloatFormat& format, const uint32_t* texels, cons
   return (bits & kMagnitude) < 0x00800000 ? 0 : bits;
 }
 
-// Of one f32 texel with all of the weight: itself, as FloatSum computes it.
+// The result for one f32 texel with the whole weight: itself, as FloatSum computes it.
 inline uint32_t OnlyFloat(uint32_t texel) {
   const uint32_t magnitude = texel & kMagnitude;
   return magnitude > kInfinity ? kFormat32.nan : magnitude < 0x00800000 ? 0 : texel;

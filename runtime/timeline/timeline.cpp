@@ -55,7 +55,7 @@ const char* TrackOf(Group group) {
   return "";
 }
 
-// JSON has a point, whatever the program's locale has.
+// JSON numbers have a point, whatever the program's locale uses.
 std::string Microseconds(uint64_t nanoseconds) {
   const std::string fraction = std::to_string(nanoseconds % 1000);
   return std::to_string(nanoseconds / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;

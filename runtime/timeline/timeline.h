@@ -27,7 +27,7 @@ void AddWork(uint64_t stream, std::string_view name, uint64_t begin, uint64_t en
 // A worker's part in a launch: from its first block to its last.
 void AddWorker(unsigned worker, std::string_view kernel, uint64_t begin, uint64_t end);
 
-// From now on bars go to this file, for tests. What is recorded for another file ends.
+// Writes bars to this file from now on, for tests. A recording to another file ends.
 void Start(const std::string& file);
 
 }  // namespace ptx2cpu::rt::timeline

@@ -30,8 +30,8 @@ void TraceFile::Fail(const char* what) {
   failed_ = true;
 }
 
-// The first process that writes has the file as long as it runs; another one that was started by it (and so
-// has the same variable) writes beside it.
+// The first process that writes keeps the file as long as it runs; a process that it has started (and that
+// has the same variable) writes another file beside it.
 bool TraceFile::Open() {
   owner_ = getpid();
   for (const bool beside : {false, true}) {

@@ -1,4 +1,4 @@
-// Accumulators of 16 rows and 8 columns in f32 or f16: their exponents, and results that take their place.
+// Accumulators of 16 rows and 8 columns in f32 or f16: their exponents, and the results that replace them.
 #pragma once
 
 #include "runtime/warp/matrix_exponents.h"

@@ -3,7 +3,7 @@
 // pair first, as the instruction for pairs does. NaN is 0x7fffffff, and 0x7fff in f16.
 //
 // Without FMA a product is rounded before it is added, which matters to products that are subnormal in f32 or
-// exceed it only. The instruction for pairs of bf16 takes subnormal factors and sums for zeros.
+// exceed it only. The instruction for pairs of bf16 treats subnormal factors and sums as zeros.
 #include "runtime/abi/matrix.h"
 #include "runtime/warp/matrix_decode.h"
 #include "runtime/warp/matrix_sums.h"
@@ -72,8 +72,8 @@ struct Chain {
     return Bits<F32x16>(of_a) * Bits<F32x16>(of_b) + sum;
   }
 
-  // Of `products` with the same A, some rows. Words of a row hold k in turn, with all planes of a word before
-  // the next word.
+  // Some rows of `products` products with the same A. The words of a row are in the order of k, with all
+  // planes of a word before the next word.
   template <int products, int count>
   PTX2CPU_INLINE static void Rows(const void* a, const OfB* const* b, int first,
                                   F32x16 (*sums)[count][kParities]) {

@@ -8,7 +8,7 @@ namespace ptx2cpu::rt::matrix {
 
 enum class Format { kF16, kBF16, kTF32, kF32 };  // the last: of accumulators
 
-// Of a word: 2 of f16 and bf16, 1 of tf32.
+// The number of elements in a word: 2 of f16 and bf16, 1 of tf32.
 constexpr int PlanesOf(Format format) { return format == Format::kTF32 ? 1 : 2; }
 // Registers of eight rows along k.
 constexpr int TilesOf(Format format, int depth) { return depth / (kQuads * PlanesOf(format)); }

@@ -33,20 +33,20 @@ struct LargestOfProducts {
   static constexpr int kLowest = format == Format::kF16 ? -100 : 2 * LeastExponent<format>();
   static constexpr int kBias = 127, kMantissa = 23;
   static constexpr int32_t kLowestByte = kLowest + kBias, kLowestField = kLowestByte << kMantissa;
-  // Of each row and half a byte for each column, even and odd ones: for each of four rows of a group, the
-  // columns of a register.
+  // For each row and half, a byte for each column, even and odd ones apart: for each of four rows of a group,
+  // the columns of a register.
   __m512i most[kHalves];
 
   LargestOfProducts() {
     for (__m512i& m : most) m = _mm512_set1_epi8(kLowestByte);
   }
-  // Of one k, for half of the rows.
+  // Adds the products of one k, for half of the rows.
   PTX2CPU_INLINE void Add(const DownA<format, K>& a, const DownB<format, K>& b, int q, int n, int h) {
     const auto columns = static_cast<long long>(b.exponents[q][ByteOfElement<format, K>(n)]);
     most[h] = _mm512_max_epu8(most[h], _mm512_subs_epu8(a.exponents[q][n][h], _mm512_set1_epi64(columns)));
     __asm__("" : "+v"(most[h]));  // now, not when registers are full of sums
   }
-  // Of the groups 2 h and 2 h + 1 and columns of each parity, as fields of f32 with kHalfBit below.
+  // The sums of the groups 2 h and 2 h + 1 and columns of each parity, as fields of f32 with kHalfBit below.
   PTX2CPU_INLINE void Fields(int h, __m512i (*fields)[2]) const {
     const __m512i half = Loaded(kHalfBits), none = _mm512_setzero_si512();
     const __m512i of_groups[2] = {_mm512_srli_epi16(_mm512_unpacklo_epi8(half, most[h]), 1),

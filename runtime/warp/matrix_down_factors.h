@@ -25,8 +25,8 @@ PTX2CPU_INLINE inline uint64_t InBytes(uint32_t words) {
   const uint32_t pairs = (words | words << 8) & 0x00ff00ff;
   return (pairs | pairs << 4) & 0x0f0f0f0f;
 }
-// Of the words of four rows, the signs of each row: bits for its elements below zero, and for those above;
-// the first ones in the lower half if `first_negative`.
+// The signs in the words of four rows: for each row, bits for its elements below zero, and bits for those
+// above; the former are in the lower half if `first_negative`.
 template <Format format, int K, bool first_negative>
 PTX2CPU_INLINE inline __m128i SignsOf(const U32x16* words) {
   uint64_t below = 0, above = 0;
@@ -156,7 +156,7 @@ struct DownA {
   }
 };
 
-// Of B: for each k the columns 0 2 4 6 1 3 5 7.
+// The factors of B: for each k the columns 0 2 4 6 1 3 5 7.
 template <Format format, int K>
 struct DownB {
   static constexpr int kCount = kOfQuad<format, K>, kBytes = 4;

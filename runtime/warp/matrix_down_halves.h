@@ -16,7 +16,7 @@ namespace ptx2cpu::rt::matrix {
 struct Signs {
   uint32_t minus, some;
 };
-// Of words of two rows, or columns: those of the second row above 16 of the first.
+// Bits for the words of two rows, or columns: those of the second row are above the 16 of the first.
 template <Format format, int K>
 PTX2CPU_INLINE inline Signs SignsOf(const uint32_t* fragment, int first, int step, int at) {
   const __m256i none = _mm256_setzero_si256();
@@ -108,7 +108,7 @@ struct DownB {
   }
 
  private:
-  // Of two words along k.
+  // Prepares two words along k.
   PTX2CPU_INLINE void PrepareValues(int first, int n, F32x16 two) {
     __m128 parts[4];
     __builtin_memcpy(parts, &two, sizeof(two));
@@ -140,7 +140,7 @@ class DownSums {
   static constexpr bool kMayOverflow = K >= 16;
 
  public:
-  // Of four rows, as in End.
+  // The sums of four rows, as in End.
   template <typename A, typename B>
   PTX2CPU_INLINE void Begin(const A& factors_a, const B& factors_b, const uint32_t* c, int g,
                             uint32_t stride) {

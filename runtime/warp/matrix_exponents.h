@@ -6,7 +6,8 @@
 
 namespace ptx2cpu::rt::matrix {
 
-// Those of products are sums of two. That of zero is below all others, also in the sum: it saturates.
+// Exponents of products are sums of two. The exponent of zero is below all others, also in the sum, which
+// saturates.
 constexpr int kNarrow = 42, kZero = -128;
 
 template <Format format>

@@ -70,7 +70,7 @@ inline I32x16 Parts(U32x16 a, U32x16 b, Combine combine) {
   return Bits<I32x16>(result);
 }
 
-// Of each word: the product of the low halves and that of the high ones.
+// For each word, the sum of the product of the low halves and that of the high ones.
 inline I32x16 SumsOfPairs(U32x16 a, U32x16 b) {
 #if defined(__AVX512BW__)
   return Bits<I32x16>(_mm512_madd_epi16(Bits<__m512i>(a), Bits<__m512i>(b)));

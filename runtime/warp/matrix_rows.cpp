@@ -15,7 +15,7 @@ namespace {
 using ptx2cpu::rt::matrix::LoadVector;
 using Elements = uint16_t __attribute__((vector_size(128)));
 
-// Of eight rows of eight elements.
+// The transpose of eight rows of eight elements.
 inline Elements Transposed(Elements m) {
   return __builtin_shufflevector(m, m, 0, 8, 16, 24, 32, 40, 48, 56, 1, 9, 17, 25, 33, 41, 49, 57, 2, 10, 18,
                                  26, 34, 42, 50, 58, 3, 11, 19, 27, 35, 43, 51, 59, 4, 12, 20, 28, 36, 44, 52,

@@ -18,8 +18,8 @@ struct Extent {
 };
 constexpr int kNoLowest = -1000;  // not known: too many bits
 
-// Of `count` vectors of numbers below 2^above that need no more than kMaxBits bits. A sum with 1.5 * 2^23
-// units is a number of units; most fragments show in a few vectors that theirs are not.
+// Whether `count` vectors of numbers below 2^above need no more than kMaxBits bits. A sum with 1.5 * 2^23
+// units is a whole number of units; for most fragments, a few vectors show that their numbers are longer.
 template <typename Value>
 PTX2CPU_INLINE inline Extent ExtentOf(Value value, int count, int above) {
   constexpr int kMaxBits = 14, kSample = 4;
@@ -65,7 +65,7 @@ inline bool MayBeShort(Extent a, Extent b, int depth) {
   return sums.bits < kBitsOfF32 && !(is_half && sums.lowest < kLeastOfF16 - kBitsBelow);
 }
 
-// The same, and the accumulators too.
+// The same, including the accumulators.
 template <bool is_half>
 inline bool IsShort(Extent a, Extent b, int depth, const uint32_t* c, uint32_t stride) {
 #pragma STDC FP_CONTRACT ON

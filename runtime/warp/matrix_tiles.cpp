@@ -42,7 +42,7 @@ inline U32x16 BytesOf(U32x16 word, uint32_t element, int plane) {
   return Bits<U32x16>(element == PTX2CPU_MATRIX_S4 ? (nibbles ^ 8) - 8 : nibbles);
 }
 
-// Of 16 bytes of k: how many a fragment has.
+// The number of chunks of 16 bytes of k that a fragment has.
 inline int ChunksOf(uint32_t form) { return (1 << (form >> PTX2CPU_MATRIX_DEPTH_SHIFT & 15)) / 16; }
 
 // 16 bytes of each of four rows of a tile, and the 16 after them.
@@ -164,7 +164,7 @@ inline void Step() {
   if constexpr (!signed_a && !signed_b) _tile_dpbuud(sums, of_a, 6);
 }
 
-// Of `rows` rows of tiles at once, whose loads, products and stores overlap.
+// Computes `rows` rows of tiles at once, whose loads, products and stores overlap.
 template <bool signed_a, bool signed_b, int rows>
 inline void MultiplyByTiles(Sums* sums, const TileRow* of, const Tile* b, uint32_t count) {
   static_assert(rows == 1 || rows == 4);

@@ -1,5 +1,5 @@
 // The memory one worker needs to run blocks: shared window, local memory, slots, live masks and thread ids;
-// several of them where blocks are put aside.
+// several sets of them where blocks suspend.
 //
 // Each part is a mapping of its own between guard pages; the shared window and local memory end at their
 // guard page, so an access past the end faults instead of touching a neighbour. Arenas are reused from launch
@@ -25,7 +25,7 @@ class GuardedBuffer {
   // page. Null when the system has no memory.
   uint8_t* Ensure(size_t bytes, size_t align);
   size_t bytes() const { return usable_; }
-  // Is the address in this buffer's guard pages?
+  // Whether the address is in this buffer's guard pages.
   bool InGuard(const void* address) const;
 
  private:
@@ -33,7 +33,7 @@ class GuardedBuffer {
   size_t usable_ = 0;
 };
 
-// What one resident block needs.
+// The memory of one resident block.
 struct BlockMemory {
   GuardedBuffer shared, local;
   GuardedBuffer slots;  // in resumable kernels followed by resume points and words

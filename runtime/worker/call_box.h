@@ -1,6 +1,6 @@
-// Where one worker that has no work is called, and what it helps with: all that the workers of a pool
-// exchange when a job begins and ends, in a line of each. No counter is shared: at 32 workers that costs more
-// than a short job.
+// The mailbox of one worker: others call it here when it has no work, and it names the job that it helps
+// with. When a job begins and ends, the workers of a pool exchange nothing else; each has a cache line of its
+// own. No counter is shared: at 32 workers that costs more than a short job.
 #pragma once
 
 #include <atomic>
@@ -12,32 +12,32 @@ namespace ptx2cpu::rt {
 
 class alignas(64) CallBox {
  public:
-  // What a worker is called for: to look for ready streams, or for a job: kJob + a number of the caller's. A
-  // call is a hint: when the worker arrives, the work may be done.
+  // The reason of a call: to look for ready streams, or a job: kJob + a number of the caller's. A call is a
+  // hint: when the worker arrives, the work may be done.
   static constexpr uint32_t kLook = 3, kJob = 4;
 
-  // The worker's side: it has no work; it looks at the box, or will sleep.
+  // The worker's side. It has no work: it polls the box, or will sleep.
   void Open(bool looks) { state_.store(looks ? kLooking : kParked); }
   bool called() const { return state_.load(std::memory_order_relaxed) >= kLook; }
-  // From looking to sleeping. False: it has been called.
+  // Changes from polling to sleeping. False: the worker has been called.
   bool Park() {
     uint32_t looking = kLooking;
     return state_.compare_exchange_strong(looking, kParked);
   }
-  // Until it is called; may also return for no reason. nanoseconds 0: without a limit.
+  // Sleeps until it is called; may also return without a call. nanoseconds 0: without a limit.
   void Sleep(uint64_t nanoseconds) { FutexWait(state_, kParked, nanoseconds); }
-  // Ends the idle time. What it was called for; 0: it was not called.
+  // Ends the idle time. Returns the reason of the call; 0: it was not called.
   uint32_t Close() {
     const uint32_t state = state_.exchange(kBusy);
     return state >= kLook ? state : 0;
   }
-  // Where the thread was that made the last call.
+  // The processor of the thread that made the last call.
   int caller_processor() const { return caller_processor_.load(std::memory_order_relaxed); }
-  // It looks at the job of a place, until Leave. Only then may it read which job that is.
+  // The worker visits the job of a place, until Leave. Only meanwhile may it read which job that is.
   void Visit(uint32_t place) { visited_.exchange(place + 1); }
   void Leave() { visited_.store(0); }
 
-  // The other side. False: the worker is not idle, or another call was faster.
+  // The caller's side. False: the worker is not idle, or another call was faster.
   bool Call(uint32_t what, int processor) {
     uint32_t state = state_.load(std::memory_order_relaxed);
     if (state == kLooking && state_.compare_exchange_strong(state, what)) return true;

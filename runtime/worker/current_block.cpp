@@ -22,7 +22,8 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// No variables of functions, whose guards a fork in the midst of another thread's first call leaves held.
+// These are not static variables of functions: a fork during another thread's first call would leave their
+// guards locked.
 const bool is_debugged = [] {
   const char* text = std::getenv("PTX2CPU_GDB");
   return text != nullptr && std::string_view(text) == "1";

@@ -34,7 +34,7 @@ void Replace(std::atomic_ref<Word> word, Combine combine) {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-// What is in memory, combined with a value: by an instruction where processors have one, else by a loop.
+// Combines memory with a value: by an instruction where processors have one, else by a loop.
 template <typename Word>
 struct Operation {
   ptx2cpu_deferred_form form;
@@ -101,7 +101,7 @@ const Operation<Word>& OperationOf(uint32_t form) {
 }
 bool IsWide(uint32_t form) { return (form & PTX2CPU_DEFERRED_64) != 0; }
 
-// What changes nothing; of 32-bit words in the low half.
+// The neutral operand of a form; for 32-bit words in the low half.
 uint64_t Neutral(uint32_t form) {
   return IsWide(form) ? OperationOf<uint64_t>(form).neutral : OperationOf<uint32_t>(form).neutral;
 }
@@ -128,16 +128,16 @@ uint8_t* InWindow(ptx2cpu_deferred& table, uint64_t address) {
   return reinterpret_cast<uint8_t*>(address + table.window_shift);
 }
 
-// Words of [from, to) that change nothing.
+// Fills the words of [from, to) with neutral operands.
 void Fill(ptx2cpu_deferred& table, uint64_t from, uint64_t to, uint32_t form) {
   const uint64_t bytes = BytesOf(form), neutral = Neutral(form);
   for (uint64_t address = from; address < to; address += bytes)
     std::memcpy(InWindow(table, address), &neutral, bytes);
 }
 
-// The range begins in the middle of the window and becomes wider by the line of the address, which has been
-// written to; false: it is in the range, or too far from it. No page is in the range that has not been
-// written to, so that what waits there cannot fault.
+// Widens the range, which begins in the middle of the window, by the line of the address, which has been
+// written to. False: the address is in the range, or too far from it. Every page in the range has been
+// written to, so that applying waiting values there cannot fault.
 bool Widen(ptx2cpu_deferred& table, uint64_t address, uint32_t form) {
   const uint64_t line = address / kLine * kLine;
   if (table.window_last < 0) {
@@ -185,7 +185,7 @@ void ApplyAll(ptx2cpu_deferred_head* head) {
   Clear(table);
 }
 
-// The bounds of what waits, with one more word.
+// Extends the bounds of the waiting words by one more word.
 void Include(ptx2cpu_deferred_head& head, uint64_t address, uint32_t form, uint64_t bytes) {
   head.lowest = std::min(head.lowest, address);
   head.end = std::max(head.end, address + bytes);
@@ -237,8 +237,8 @@ Word Added(Word old, Word operand) {
 
 using LogRun = std::span<const ptx2cpu_deferred_entry>;
 
-// An addition waits for the one before only: subnormal numbers, which are rare, are looked for beside it, and
-// the sum is done again where there are some that have to be zero.
+// Each addition depends on the previous one only: a separate test finds subnormal numbers, which are rare,
+// and the sum is repeated where some of them must be zero.
 template <typename Word, typename Float>
 Word AddedInOrder(Word first, LogRun run, bool flush) {
   Word word = first;
@@ -258,7 +258,7 @@ Word AddedInOrder(Word first, LogRun run, bool flush) {
   return word;
 }
 
-// Entries of one word, one after the other, in one step.
+// Applies consecutive entries of one word in one step.
 template <typename Word, typename Float>
 void ApplyRun(LogRun run, uint32_t form) {
   Replace(std::atomic_ref<Word>(*reinterpret_cast<Word*>(run.front().address)), [&](Word word) {
@@ -299,7 +299,7 @@ void Append(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form, uint64
   Include(*head, address, form, BytesOf(form));
 }
 
-// The memory of a block's slots holds anything.
+// The memory of a block's slots is not initialised.
 ptx2cpu_deferred_head* Prepare(const ptx2cpu_kernel& kernel, const ptx2cpu_block& block) {
   if ((kernel.flags & PTX2CPU_KERNEL_LOGS_ATOMICS) != 0) {
     auto* head = new (block.slots) ptx2cpu_deferred_head{};
@@ -307,7 +307,7 @@ ptx2cpu_deferred_head* Prepare(const ptx2cpu_kernel& kernel, const ptx2cpu_block
     head->enter = Admit, head->apply = ApplyLog, head->append = Append;
     return head;
   }
-  // Code from before there was a window has less memory, and does all at once.
+  // Code of versions without a window has less memory, and applies all atomics at once.
   if ((kernel.flags & PTX2CPU_KERNEL_DEFERS_ATOMICS) == 0 ||
       kernel.slot_bytes_per_block < sizeof(ptx2cpu_deferred))
     return nullptr;

@@ -10,8 +10,8 @@
 
 namespace ptx2cpu::rt {
 
-// The table or log of a block's memory while it lives, if the kernel has one. What still waits goes to memory
-// by Finish, and is forgotten if the launch has faulted.
+// The table or log in a block's memory, for the lifetime of this object, if the kernel has one. Finish writes
+// waiting atomics to memory; they are dropped if the launch has faulted.
 class DeferredAtomics {
  public:
   DeferredAtomics(const ptx2cpu_kernel& kernel, const ptx2cpu_block& block);

@@ -1,5 +1,5 @@
-// What is thrown inside the libraries becomes an error of the call or kernel that was under way; no exception
-// ends the user's process.
+// Exceptions inside the libraries become errors of the current call or kernel; no exception ends the user's
+// process.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace ptx2cpu::rt {
 
 struct Failure {
   enum class Kind : uint8_t {
-    kMemory,    // there is none
+    kMemory,    // memory is exhausted
     kSystem,    // the system refused something, a thread for one
     kInternal,  // our bug
   };
@@ -17,10 +17,10 @@ struct Failure {
   std::string text;  // for the user; of our bugs also how to report them
 };
 
-// Of the exception that is being handled.
+// The failure that the current exception is.
 Failure CurrentFailure();
 
-// What to add to the text of an internal error.
+// Appended to the text of an internal error.
 inline constexpr const char* kReportAdvice =
     "This is a bug of ptx2cpu, not of the program: please report it with this message and the program's PTX "
     "(ptx2cpu extract PROGRAM -o DIR).";

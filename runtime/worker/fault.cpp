@@ -26,18 +26,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Not ABI: generated code never sees it. A signal handler has no other way to find its activation.
+// Generated code never sees it, so it is not part of the ABI. A signal handler has no other way to find its
+// activation.
 thread_local LandingPoint* current_landing = nullptr;
 thread_local bool is_listed = false;
 
-// Until then the thread's stack and mask and the process's handlers are known to be as a fault needs them.
-// To ask the system takes longer than a small launch, so that it is not asked at each of many in a row.
+// Until this time the thread's signal stack and mask and the process's handlers are known to be as a fault
+// needs them. Querying the system takes longer than a small launch, so a thread does not query it for each of
+// many launches in a row.
 thread_local Clock::time_point ready_until;
 constexpr auto kReadyFor = std::chrono::microseconds(50);
 
-// A worker's stack and mask stay as they were made, because no code of the program runs on it. One worker
-// asks for the handlers, on behalf of all: the system has one lock for that, on which workers that begin a
-// job together would wait in turn, for longer than a small job takes.
+// A worker's signal stack and mask stay as they were made, because no code of the program runs on it. One
+// worker queries the handlers on behalf of all: the system has one lock for that, on which workers that begin
+// a job together would wait for longer than a small job takes.
 std::atomic<Clock::time_point> handlers_ready_until{};
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -79,7 +81,7 @@ std::mutex& HistoryMutex() {
 
 int KeepHandler(int signal, const struct sigaction* action, struct sigaction* old);
 
-// sigaction itself, also where the program's calls of it come to KeepHandler.
+// The system's own sigaction, even where the program's calls of it are redirected to KeepHandler.
 ptx2cpu_sigaction* SystemSigaction() {
   static ptx2cpu_sigaction* const system = []() -> ptx2cpu_sigaction* {
     auto* const keep = reinterpret_cast<ptx2cpu_sigaction* (*)(ptx2cpu_sigaction*)>(
@@ -117,7 +119,7 @@ int KeepHandler(int signal, const struct sigaction* action, struct sigaction* ol
 }
 
 // The faulting instruction runs again and ends the process as it would have. A signal that was sent (raise,
-// kill) has no such instruction: it is sent again.
+// kill) has no such instruction, so it is sent again.
 void RestoreDefault(int signal, const siginfo_t& info) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
@@ -214,7 +216,8 @@ void CallPrevious(int signal, siginfo_t* info, void* context) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// Kernels may run with another one (lowering/llvm/kernel/flush_to_zero.h), on x86 only. Jumps keep it.
+// Kernels may run with another floating-point control word (lowering/llvm/kernel/flush_to_zero.h), on x86
+// only. Jumps keep it.
 uint32_t FloatControl() {
 #if defined(__x86_64__)
   return __builtin_ia32_stmxcsr();
@@ -328,7 +331,7 @@ LandingScope::LandingScope(LandingPoint& point, bool helps) {
   } else if (now >= ready_until) {
     InstallHandlers();
     PrepareThreadForFaults();
-    // A thread that blocks them does so again after each scope.
+    // A thread that blocks these signals blocks them again after each scope.
     if (!UnblockForScope()) ready_until = now + kReadyFor;
   }
   current_landing = &point;

@@ -1,4 +1,4 @@
-// Turning a fault inside generated code (trap, divergent barrier, bad address, stack overflow) into a
+// Turns a fault inside generated code (trap, divergent barrier, bad address, stack overflow) into a
 // LaunchError, after which the process continues: generated code runs under a landing point, and faults jump
 // there.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace ptx2cpu::rt {
 
-// What a fault recorded.
+// The record of a fault.
 struct FaultRecord {
   uint32_t kind = 0;    // ptx2cpu_fault_kind
   uint32_t joined = 1;  // the block or one of the next in its row (runtime/launch/joined_blocks.h)
@@ -32,10 +32,10 @@ struct LandingPoint {
   FaultRecord record;
 };
 
-// Makes `point` the current landing point of this thread. Our signal handlers are installed then, also where
-// the program has replaced them since; the program's are called for faults that are not ours.
-// Of scopes within some microseconds on one thread, the first asks the system whether all is as it must be. A
-// worker that helps does not: the job's owner has.
+// Makes `point` the current landing point of this thread. It installs our signal handlers, also where the
+// program has replaced them since; they call the program's for faults that are not ours. Only the first of
+// the scopes within some microseconds on one thread queries the system for the handlers. A worker that helps
+// does not: the job's owner has done so.
 class LandingScope {
  public:
   explicit LandingScope(LandingPoint& point, bool helps = false);
@@ -55,8 +55,8 @@ void PrepareThreadForFaults();
 // The same for a thread of the pool, for as long as it lives: no code of the program runs on it.
 void PrepareWorkerForFaults();
 
-// To be called where a jump arrives. Our handlers block nothing, but a tool that wraps them (ThreadSanitizer)
-// may.
+// Called at the target of the jump. Our handlers block no signals, but a tool that wraps them
+// (ThreadSanitizer) may.
 void UnblockFaultSignals();
 
 [[noreturn]] void JumpToLandingPoint(const FaultRecord& record);

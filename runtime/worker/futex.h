@@ -12,11 +12,10 @@
 
 namespace ptx2cpu::rt {
 
-// Which sleepers of a word are meant: a set of groups. A call wakes those whose set shares a group with its
-// own.
+// A set of groups of sleepers on a word. A call wakes the sleepers whose set shares a group with its own.
 constexpr uint32_t kAnySleeper = FUTEX_BITSET_MATCH_ANY;
 
-// Sleeps while the word has this value; may also return for no reason. nanoseconds 0: without a limit.
+// Sleeps while the word has this value; may also return without a call. nanoseconds 0: without a limit.
 inline void FutexWait(std::atomic<uint32_t>& word, uint32_t value, uint64_t nanoseconds = 0,
                       uint32_t groups = kAnySleeper) {
   timespec end = {};

@@ -18,8 +18,9 @@
 #include <utility>
 #include <vector>
 
-// Of an OpenMP runtime, where the program has one. It binds the first thread to the first of its places
-// before main, which may be before this library is opened: then only it knows the other processors.
+// Functions of an OpenMP runtime, where the program has one. It binds the first thread to the first of its
+// places before main, perhaps before this library is opened: then only the OpenMP runtime knows the other
+// processors.
 extern "C" {
 [[gnu::weak]] int omp_get_num_places();
 [[gnu::weak]] int omp_get_place_num_procs(int place);
@@ -66,7 +67,7 @@ bool BindsOpenMpThreads() {
          omp_get_place_proc_ids != nullptr;
 }
 
-// Asked only where threads are bound, since asking may start the runtime.
+// Called only where threads are bound, since the call may start the runtime.
 Mask OpenMpPlaces() {
   Mask mask;
   if (!BindsOpenMpThreads()) return mask;
@@ -118,7 +119,8 @@ bool HasWord(std::string_view list, std::string_view word) {
   return false;
 }
 
-// Where a hierarchy of control groups is mounted, and which of its folders that is.
+// The place where a hierarchy of control groups is mounted, and the folder of the hierarchy that is mounted
+// there.
 struct Mount {
   std::string root, point;
 };
@@ -144,7 +146,7 @@ double NumberIn(const fs::path& file) {
   return in >> number ? number : -1;
 }
 
-// Of one folder: quota over period.
+// Quota over period, for one folder.
 std::optional<double> QuotaOf(const fs::path& folder, bool unified) {
   double quota = -1, period = -1;
   if (unified) {
@@ -164,7 +166,7 @@ std::optional<double> Least(std::optional<double> a, std::optional<double> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-// Of the group and all above it, as far as they can be seen.
+// The least quota of the group and all groups above it, as far as they can be read.
 std::optional<double> QuotaOfPath(const std::string& root, std::string path, bool unified) {
   const auto mount = FindMount(root, unified);
   if (!mount) return std::nullopt;

@@ -1,4 +1,4 @@
-// How many launches run, and whether the only one knows that it is alone (runtime/abi/lone_launches.h).
+// Counts the running launches, and lets one of them run alone (runtime/abi/lone_launches.h).
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,8 @@
 
 namespace ptx2cpu::rt {
 
-// One launch at a time may be alone. Another one that begins asks it for that, and waits until it has heard.
+// One launch at a time may be alone. Another launch that begins asks it to give that up, and waits until it
+// has.
 class RunningLaunches {
  public:
   // A launch while it runs, on the thread that owns it.
@@ -18,7 +19,7 @@ class RunningLaunches {
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
-    // Whether it is still alone; to be asked between blocks.
+    // Whether it is still alone; called between blocks.
     bool StaysAlone() {
       if (alone_ && launches_.IsAsked()) EndAlone();
       return alone_;
@@ -34,7 +35,8 @@ class RunningLaunches {
     bool alone_;
   };
 
-  // Other processes have the same memory from now on, whose kernels nothing counts: no launch is alone again.
+  // From now on other processes share memory with this one. Their kernels are not counted, so no launch is
+  // alone again.
   void ShareMemory() {
     if (!shares_.exchange(true)) Join();
   }

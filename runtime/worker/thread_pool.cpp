@@ -18,11 +18,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a worker looks for work before it sleeps: one of them, and each for which the last work came as
-// soon as kReturn after the one before.
+// kLook is the time for which a worker looks for work before it sleeps. One worker looks, and each worker
+// whose last work came within kReturn of the work before.
 constexpr auto kLook = 30us, kReturn = 300us;
-// How long the owner of a job looks for its end: what others have claimed takes about half as long, and a
-// thread that sleeps then takes as long to wake, longer on a processor that halts meanwhile.
+// The time for which the owner of a job polls for its end: the chunks that others have claimed take about
+// half as long, and a sleeping thread takes as long to wake, or longer on a processor that has halted.
 constexpr auto kEnd = 100us;
 constexpr int kPausesBetweenLooks = 8;
 constexpr uint64_t kPollNanoseconds = 50000;
@@ -294,13 +294,13 @@ uint32_t ThreadPool::TakeSeat() {
   return 0;
 }
 
-// Of those who look for work, one watches the source. False: another one does.
+// One of the workers that look for work watches the source. False: another one does.
 bool ThreadPool::TakeWatch() {
   return may_look_ && !watched_.load(std::memory_order_relaxed) && !watched_.exchange(true);
 }
 
-// True: the time is over, or something is polled for, between which it sleeps. False: it is called, or
-// something is ready.
+// True: the time is over, or the source must be polled, between which the worker sleeps. False: the worker is
+// called, or something is ready.
 bool ThreadPool::Look(const CallBox& box, bool& watches, Clock::time_point end) {
   for (int n = 1; !box.called() && !stopping(); ++n) {
     if (!watches) watches = TakeWatch();
@@ -311,7 +311,8 @@ bool ThreadPool::Look(const CallBox& box, bool& watches, Clock::time_point end) 
   return false;
 }
 
-// Waits for work, in vain so far since `since`. What the worker was called for; 0: it should look for work.
+// Waits for work; the worker has been without work since `since`. Returns the reason of the call; 0: it
+// should look for work.
 uint32_t ThreadPool::Idle(unsigned worker, Clock::time_point since, bool patient) {
   CallBox& box = boxes_[worker];
   const Clock::time_point now = Clock::now();
@@ -349,7 +350,7 @@ void ThreadPool::WorkerMain(unsigned worker) {
     WorkSource* source = source_.load(std::memory_order_acquire);
     const bool worked = (source != nullptr && source->RunReady(worker, *arena)) ||
                         (call >= CallBox::kJob && Help(call - CallBox::kJob, worker, *arena));
-    // Also where it came too late: then it should not have slept.
+    // This also holds where it came too late: then it should not have slept.
     if (!worked && call == 0) continue;
     patient = found - idle_since < kReturn;
     idle_since = Clock::now();

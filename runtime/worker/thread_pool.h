@@ -2,10 +2,10 @@
 // indices claimed in order, a chunk at a time, by one atomic add.
 //
 // The thread that starts a job works on it first and calls others only when the job proves long enough to be
-// worth it, and as many as the work is worth: a small grid never leaves its thread. Those with the next
-// numbers are called first, so that launches one after the other have the same workers and find their data in
-// the same caches. A worker that ran out of work looks for more before it sleeps: longer where the work came
-// back soon the last time. Those who sleep are woken by the owner and by each other, as a tree.
+// worth it, and as many as the work is worth: a small grid never leaves its thread. Workers with the next
+// numbers are called first, so that consecutive launches have the same workers and find their data in the
+// same caches. A worker that runs out of work looks for more before it sleeps: longer where new work came
+// soon the last time. The owner and woken workers wake sleeping ones, as a tree.
 //
 // The pool is never destroyed: at exit its workers are requested to end, and are abandoned when they do not
 // within a short time. A child made by fork starts a pool of its own when it needs one.
@@ -32,7 +32,7 @@ class Job {
   // Claims chunks until none is left. `worker` is below the pool's size, and no two participants share one.
   virtual void Work(unsigned worker, Arena& arena) = 0;
   virtual bool Exhausted() const = 0;
-  // Work threw: the job ends with an error that reports it.
+  // Called when Work has thrown: the job ends with an error that reports it.
   virtual void Break(const Failure& failure) = 0;
   bool help_requested() const { return helpers_.load(std::memory_order_relaxed) != 0; }
 
@@ -74,7 +74,7 @@ class ThreadPool {
   // Workers were called so recently that they still look for work: help arrives within a few microseconds. A
   // hint.
   bool HelpIsNear() const;
-  // True when a worker that only helps had better leave: other work is ready.
+  // True when a worker that only helps should leave, because other work is ready.
   bool OtherWorkWaits() const;
 
   // From now on workers run what the source has. Once per pool. Throws std::system_error where there is no
@@ -82,10 +82,10 @@ class ThreadPool {
   void Serve(WorkSource& source);
   // Something became ready at the source.
   void Notify();
-  // At exit: workers end, nothing is picked up any more.
+  // True at exit: workers end and take no more work.
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
-  // Is the calling thread one of the pool's; its number, 0 for others.
+  // Whether the calling thread is one of the pool's; its number, 0 for other threads.
   static bool OnWorker();
   static unsigned CurrentWorker();
 
@@ -101,7 +101,7 @@ class ThreadPool {
   struct alignas(64) Place {
     std::atomic<bool> taken{false};
     std::atomic<Job*> job{nullptr};
-    // Of this job: calls name it, so that none counts as a call to the next job.
+    // The number of this job: calls name it, so that a late call does not count as a call to the next job.
     std::atomic<uint32_t> ticket{0};
     std::atomic<unsigned> owner{0}, helpers{0};  // those at first called, numbers owner + 1 and so on
     std::atomic<bool> owner_sleeps{false};       // until no worker visits
@@ -130,7 +130,7 @@ class ThreadPool {
   uint32_t Idle(unsigned worker, Clock::time_point since, bool patient);
 
   unsigned size_ = 1;
-  const bool may_look_;               // looking for work takes no processor from one who would bring it
+  const bool may_look_;               // looking for work takes no processor from a thread that would bring it
   std::unique_ptr<CallBox[]> boxes_;  // one for each worker
   RunningLaunches launches_;
   std::atomic<WorkSource*> source_{nullptr};

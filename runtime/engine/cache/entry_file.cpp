@@ -69,7 +69,7 @@ class File {
   int descriptor_;
 };
 
-// Files beyond the process's limit would end it by SIGXFSZ.
+// A file beyond the process's limit on sizes would end the process by SIGXFSZ.
 bool WithinFileLimit(uint64_t bytes) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;

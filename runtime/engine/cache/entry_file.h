@@ -11,7 +11,7 @@
 
 namespace ptx2cpu::rt {
 
-// What reading came to.
+// The outcome of reading.
 enum class EntryState : uint8_t {
   kGood,
   kAbsent,   // no such file
@@ -28,7 +28,7 @@ bool WriteEntry(int directory, const std::string& name, const Digest& key, const
 // The name of a key's entry below the cache's directory: two digits, a slash, the rest of the key.
 std::string EntryName(const Digest& key);
 
-// What WriteEntry could have written under a name.
+// The kind of file that WriteEntry could have written under a name.
 enum class EntryNameKind : uint8_t {
   kForeign,     // nothing of ours
   kEntry,       // an entry

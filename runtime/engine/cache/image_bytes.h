@@ -1,4 +1,4 @@
-// What the translator answers as bytes: little-endian, the same for the same answer.
+// The translator's results as bytes: little-endian; equal results have equal bytes.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace ptx2cpu::rt {
 std::string BytesOf(const lowering::KernelImage& image);
 std::string BytesOf(const lowering::DeclaredVariables& variables);
 std::string BytesOf(const lowering::KernelDeclaration& declaration);
-// Nothing if the bytes are not one. Never reads beyond them.
+// Nothing if the bytes are not such a result. Never reads beyond them.
 template <typename T>
 std::optional<T> FromBytes(std::string_view bytes);
 

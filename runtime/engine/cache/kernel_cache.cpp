@@ -52,7 +52,7 @@ void ForEachName(int parent, const char* folder, const Visit& visit) {
   closedir(listing);
 }
 
-// All files that have an entry's name; files that a dead writer left go.
+// Lists all files that have an entry's name; removes files that a dead writer left.
 std::vector<Kept> ListEntries(int directory) {
   std::vector<Kept> entries;
   const time_t now = std::time(nullptr);

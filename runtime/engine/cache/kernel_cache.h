@@ -19,9 +19,9 @@ class KernelCache {
     std::filesystem::path directory;  // made when first written to; empty: no cache
     uint64_t most_bytes = uint64_t{1} << 30;
   };
-  // Of the environment: README.md.
+  // Settings from the environment variables that README.md lists.
   static Settings FromEnvironment();
-  // The process's cache; null where there is none.
+  // The process's cache; null if there is none.
   static KernelCache* Get();
 
   explicit KernelCache(Settings settings);

@@ -14,21 +14,21 @@ struct Axis {
   bool normalized;
 };
 
-// Where two neighbours are, and the weight of the second in 1/256. Border texels have an index in range and a
-// mask.
+// The places of two neighbours, and the weight of the second one in 1/256. Border texels have an index in
+// range and a mask.
 struct Neighbours {
   Ints index[2];
   Ints outside[2];
   Ints weight;
 };
 
-// Of numbers that fit.
+// The floor of numbers that fit an int.
 PTX2CPU_INLINE Ints Floor(const Floats& x) {
   const Ints whole = Convert<Ints>(x);
   return whole + (Convert<Floats>(whole) > x);
 }
 
-// Subnormals and NaN are 0; so is everything from `limit` on.
+// Subnormal numbers, NaN and numbers from `limit` on become 0.
 PTX2CPU_INLINE Floats Cleaned(const Floats& x, uint32_t limit) {
   constexpr uint32_t kNormal = 0x00800000, kMagnitude = 0x7FFFFFFF;
   const Words magnitude = As<Words>(x) & kMagnitude;
@@ -42,7 +42,7 @@ PTX2CPU_INLINE Ints FloorBetween(const Floats& x, float least, float most, int b
   return Floor(kept * static_cast<float>(1 << bits));
 }
 
-// The same of one that repeats with period 1 or 2, in the first period.
+// The same for a coordinate that repeats with period 1 or 2, in the first period.
 PTX2CPU_INLINE Ints FloorInPeriod(const Floats& x, int32_t period, int bits) {
   constexpr uint32_t k2To24 = 0x4B800000;  // from there on all are multiples of 2
   const Floats small = Cleaned(x, k2To24);

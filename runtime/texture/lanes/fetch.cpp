@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxWords = 16;
 
-// Of a fetch's operands, by geometry.
+// The number of coordinates of a fetch, by geometry.
 constexpr uint32_t kDimensions[] = {1, 2, 3, 1, 2, 3, 3};
 constexpr bool kHasLayer[] = {false, false, false, true, true, false, true};
 
@@ -167,8 +167,8 @@ PTX2CPU_INLINE Ints Part(const Ints& whole, const Ints& weight) {
   return (whole * weight + kWeightOne / 2) >> kWeightBits;
 }
 
-// Of a plane's texels those that have a weight in some lane: the first, and its neighbours where a lane is
-// between.
+// Adds the texels of a plane that have a weight in some lane: the first, and its neighbours where a lane is
+// between texels.
 PTX2CPU_INLINE void AddPlane(const Plan& p, const Neighbours* n, uint32_t between, const Ints& whole,
                              const Corner& base, Corner* to) {
   const Ints right = (between & 1) != 0 ? Part(whole, n[0].weight) : Ints{}, left = whole - right;

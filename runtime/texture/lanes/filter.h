@@ -13,7 +13,7 @@ struct Samples {
   int groups, count;
 };
 
-// 2^exponent, of exponents that doubles have.
+// 2^exponent, for exponents of normal doubles.
 PTX2CPU_INLINE Doubles TwoTo(const Longs& exponent) {
   const Longs bits = (exponent + 1023) << 52;
   return As<Doubles>(bits);
@@ -21,7 +21,7 @@ PTX2CPU_INLINE Doubles TwoTo(const Longs& exponent) {
 
 PTX2CPU_INLINE Words MagnitudeOf(const Words& bits) { return bits & kMagnitude; }
 
-// In 2^(unit - 8): whole numbers.
+// The sum of a group, in whole numbers of 2^(unit - 8).
 struct GroupOfLanes {
   Doubles sum;
   Longs unit;
@@ -35,7 +35,7 @@ PTX2CPU_INLINE GroupOfLanes GroupSum(const FloatFormat& format, const Words* val
   const Doubles scale = TwoTo(-unit);
   Doubles sum{};
   for (int i = 0; i < count; ++i) {
-    // What has no weight may be too large for an integer.
+    // A texel without weight may be too large for an integer.
     const Ints counts = (MagnitudeOf(values[i]) >= 0x00800000u) & (weights[i] != 0);
     const Words bits = counts ? values[i] : Words{};
     const Ints whole = Convert<Ints>(Convert<Doubles>(As<Floats>(bits)) * scale);
@@ -62,7 +62,7 @@ PTX2CPU_INLINE Words RoundAway(const FloatFormat& format, const Doubles& x) {
   return result < 0x00800000u ? Words{} : result | sign;
 }
 
-// Lanes with infinities or NaN are left to others: `special`.
+// Lanes with infinities or NaN are not computed here but reported in `special`.
 PTX2CPU_INLINE Words FloatSum(const FloatFormat& format, const Samples& s, Ints& special) {
   for (int i = 0; i < s.groups * s.count; ++i) special |= MagnitudeOf(s.value[i]) >= kInfinity;
   const GroupOfLanes first = GroupSum(format, s.value, s.weight, s.count);
@@ -74,7 +74,7 @@ PTX2CPU_INLINE Words FloatSum(const FloatFormat& format, const Samples& s, Ints&
   return RoundAway(format, total * TwoTo(unit - kWeightBits));
 }
 
-// Of one texel: itself, as the sum above would compute it.
+// The result for one texel: itself, as the sum above would compute it.
 PTX2CPU_INLINE Words OnlyFloat(const Words& value) {
   const Words magnitude = MagnitudeOf(value);
   const Words number = magnitude < 0x00800000u ? Words{} : value;

@@ -6,7 +6,7 @@
 
 namespace ptx2cpu::texture::PTX2CPU_LANES {
 
-// How the texels of a texture lie in memory.
+// The layout of a texture's texels in memory.
 struct Layout {
   uint32_t channel;   // ptx2cpu_channel
   uint32_t channels;  // 1, 2 or 4
@@ -48,7 +48,7 @@ PTX2CPU_INLINE Words HalfToFloat(const Words& half) {
   return (magnitude >= 0x7C00u ? shifted | 0x7F800000u : finite) | sign;
 }
 
-// What an instruction gets.
+// The value that an instruction returns.
 PTX2CPU_INLINE Words ChannelValue(uint32_t channel, bool as_float, const Words& raw) {
   switch (static_cast<ptx2cpu_channel>(channel)) {
     case PTX2CPU_CHANNEL_U8:
@@ -69,7 +69,7 @@ PTX2CPU_INLINE Words ChannelValue(uint32_t channel, bool as_float, const Words& 
   return raw;
 }
 
-// What the filter adds up.
+// The value that the filter sums.
 PTX2CPU_INLINE Words FilterValue(uint32_t channel, const Words& raw) {
   switch (static_cast<ptx2cpu_channel>(channel)) {
     case PTX2CPU_CHANNEL_U8:

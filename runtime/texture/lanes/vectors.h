@@ -102,7 +102,7 @@ PTX2CPU_INLINE Words Gather(const uint8_t* base, const Ints& offsets) {
 // One or two bytes there, in the low bits; `offsets` are multiples of `bytes`, as is the base.
 PTX2CPU_INLINE Words GatherNarrow(const uint8_t* base, const Ints& offsets, uint32_t bytes) {
 #if defined(PTX2CPU_LANES_AVX512)
-  // Of the aligned word around it, which lies in the same page.
+  // The aligned word around it is read, which is in the same page.
   const auto low = static_cast<int32_t>(reinterpret_cast<uintptr_t>(base) & 3);
   const Ints at = offsets + low;
   const Words word = Gather(base - low, at & ~3);
