@@ -76,8 +76,9 @@ std::string RenderHelp() {
 }
 
 std::string RenderHelp(const Verb& verb) {
-  std::string out = fmt::format("usage: ptx2cpu {} {}\n\n{}\n\noptions:\n", verb.name, verb.usage,
-                                Wrap(verb.description, 0));
+  std::string out =
+      fmt::format("usage: ptx2cpu {} {}\n\n{}", verb.name, verb.usage, Wrap(verb.description, 0));
+  if (!verb.options.empty()) out += "\noptions:\n";
   for (const Option& option : verb.options)
     out += fmt::format("  {}\n{}", OptionLabel(option), Wrap(option.help, 8));
   return out;

@@ -76,7 +76,7 @@ constexpr Option kOrder = {
     "--order", "random:SEED",
     "run each launch again in other orders that CUDA allows (of blocks, of warps and lanes, which stop "
     "before "
-    "each access), from the same memory, and report the first element that another order makes different; "
+    "each access), from the same memory, and report the first element that differs in another order; "
     "orders are those of SEED and the next numbers, the same in every run. exec records the launches and "
     "tries "
     "orders when the program has ended"};
@@ -85,7 +85,7 @@ constexpr Option kOrders = {"--orders", "N", "how many other orders --order trie
 constexpr Option kAtomics = {
     "--atomics", "any|ordered",
     "ordered: the same bits for any number of workers and in every run; kernels whose results depend on the "
-    "order of blocks (sums of floats by atomics, results of atomics that are used) run block by block then "
+    "order of blocks (sums of floats by atomics, results of atomics that are used) then run block by block "
     "(PTX2CPU_ATOMICS)"};
 
 constexpr Option kExtractOptions[] = {kOutput, kJson, {"--kernels", "", "name all kernels of each image"}};
@@ -194,9 +194,9 @@ constexpr Option kExecOptions[] = {
     {"--timeline", "FILE",
      "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
     {"--profile", "FILE",
-     "write a report to FILE when the program has ended, in whatever way: one HTML page with time by kernel, "
-     "line and block of code, bytes and operations beside the machine's limits, a timeline, and why a kernel "
-     "is slow"},
+     "write a report to FILE however the program ends: one HTML page with time by kernel, "
+     "line and block of code, bytes and operations beside the machine's limits, a timeline, and the reasons "
+     "why kernels are slow"},
     {"--json", "",
      "with --profile: also write its figures, as FILE with the extension .json; with --check: the findings "
      "are one "
@@ -216,7 +216,7 @@ constexpr Option kExecOptions[] = {
     {"--opt", "0..3", "LLVM optimisation level; default 3 (PTX2CPU_OPT)"},
     {"--record", "DIR",
      "write each launch to DIR: kernel, shape, arguments, memory before it and a hash of it afterwards, for "
-     "replay and compare; launches and copies run one at a time then (PTX2CPU_RECORD)"},
+     "replay and compare; launches and copies then run one at a time (PTX2CPU_RECORD)"},
     {"--record-launches", "FIRST[-LAST]",
      "record only these launches of each process, numbered from 0 (PTX2CPU_RECORD_LAUNCHES)"},
     {"--record-outputs", "",
@@ -266,7 +266,7 @@ constexpr Verb kVerbs[] = {
      "run an unmodified CUDA program on the CPU",
      "Runs the program with CUDA libraries that need no GPU. Programs that are linked to the shared runtime "
      "(CUDA 11, 12, 13) or the driver API run as they are; in programs with the static runtime, exec "
-     "redirects its functions, which needs their symbols. What programs compile with NVRTC or link with "
+     "redirects its functions, which needs their symbols. Code that programs compile with NVRTC or link with "
      "nvJitLink at run time becomes PTX. Kernels are compiled for this machine at their first launch and "
      "kept in a cache. "
      "The exit code is the program's.",
@@ -284,16 +284,18 @@ constexpr Verb kVerbs[] = {
      kExtractOptions, RunExtract},
     {"check", "FILE... [--json]", "report which kernels of a program will run, and which libraries it lacks",
      "Builds the IR of every kernel, up to code generation. A kernel is exact, approximate (it has "
-     "instructions whose results PTX bounds and does not define; they are named), functional (it has "
+     "instructions whose results PTX only bounds; they are named), functional (it has "
      "instructions that follow the manual and have not been compared with a GPU: tcgen05) or refused, with "
-     "the PTX lines and reasons. Of an executable or shared object also lists the libraries that it needs: "
+     "the PTX lines and reasons. For an executable or shared object it also lists the libraries that it "
+     "needs: "
      "ptx2cpu's "
      "own, found, NVIDIA's (whose calls fail) or missing. The exit code is 7 if a kernel is refused, else 8 "
      "if "
      "a library is missing or NVIDIA's, else 0.",
      kCheckOptions, nullptr},
     {"parse", "FILE... [--check]", "parse PTX and print it back from the syntax tree",
-     "Prints the PTX as the syntax tree holds it. All errors of a run are reported with file, line, column, "
+     "Parses the PTX and prints it from the syntax tree. All errors of a run are reported with file, line, "
+     "column, "
      "the line itself and what was expected. --check also matches "
      "every instruction with the instruction table.",
      kParseOptions, nullptr},
@@ -304,7 +306,7 @@ constexpr Verb kVerbs[] = {
      kIrOptions, nullptr},
     {"cfg", "FILE... --kernel NAME [--at STAGE] --format dot|svg|text", "draw the control flow graph",
      "Shows basic blocks with their PTX, edges with predicates, barriers by level, parallel regions as "
-     "coloured clusters and divergent branches, and so why a loop was split.",
+     "coloured clusters, divergent branches, and the reasons why loops were split.",
      kCfgOptions, nullptr},
     {"compile", "FILE... -o OUT.o|OUT.so|OUT.s|OUT.ll [--target=...]", "compile kernels ahead of time",
      "Compiles one kernel (--kernel) or all kernels of a file to an object, shared object, assembly or LLVM "
@@ -326,17 +328,16 @@ constexpr Verb kVerbs[] = {
     {"explain", "'INSTRUCTION' | ROW | --kernel NAME FILE...",
      "show how an instruction or a kernel is translated",
      "For an instruction (in quotes): its row of the instruction table, its IR, LLVM IR and assembly. For a "
-     "kernel: its execution tier and the reasons, and what becomes of each loop over its threads: vectors "
-     "and how wide, which accesses are slow, why a loop has no vectors; with PTX lines. PTX2CPU_REMARKS=1 "
+     "kernel: its execution tier and the reasons, and each loop over its threads: the width of its vectors, "
+     "slow accesses, or the reason why it has no vectors; with PTX lines. PTX2CPU_REMARKS=1 "
      "prints the same for each kernel that a program compiles.",
      kExplainOptions, nullptr},
     {"replay", "DIR [--launch N] [--interpret|--bench|--exec=TIER|--check=LIST]",
      "run the launches of a recording without their program",
-     "Puts memory where it was in the recorded process (exec --record), runs each launch and compares memory "
+     "Restores memory at its recorded addresses (exec --record), runs each launch and compares memory "
      "with the recording bit for bit. Reports where they differ (address, allocation, offset) and the first "
-     "element that differs as i32, f32 and f64. DIR is a recording, of whose processes the first is "
-     "replayed, "
-     "or the folder of one process. The exit code is 1 if a launch differs, or with --order, depends on it.",
+     "element that differs as i32, f32 and f64. DIR is a recording, whose first process is replayed, or the "
+     "folder of one process. The exit code is 1 if a launch differs, or with --order, depends on it.",
      kReplayOptions, RunReplay},
     {"profile", "DIR -o FILE | DIR --json", "render the profile that processes left in a folder",
      "A program that runs with PTX2CPU_PROFILE=DIR (an absolute path) writes its profile to DIR; exec "
@@ -346,7 +347,8 @@ constexpr Verb kVerbs[] = {
      "Compares launch by launch: kernel and shape, parameters, memory before it, which the program "
      "wrote, and after it. Allocations are matched by their order; words that are addresses are equal if "
      "they point to "
-     "the same place. Names the element, its address and by how much it differs. The exit code is 1 if they "
+     "the same place. Reports the first element that differs, its address and the difference. The exit code "
+     "is 1 if they "
      "differ.",
      kNoOptions, RunCompare},
     {"warm", "FILE|DIR... [--json]", "compile the kernels of programs and libraries before they run",
