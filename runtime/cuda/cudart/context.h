@@ -9,9 +9,9 @@
 
 namespace ptx2cpu::cudart {
 
-// The driver exists and has a device. cudaErrorNoDevice, cudaErrorInitializationError.
+// Ensures that the driver exists and has a device. cudaErrorNoDevice, cudaErrorInitializationError.
 cuda::cudaError_t BeginDriver();
-// This thread has a context to work in.
+// Ensures that this thread has a context to work in.
 cuda::cudaError_t Begin();
 
 // Calls a driver function in this thread's context.
@@ -29,11 +29,11 @@ cuda::cudaError_t InDriver(cuda::CUresult (*function)(Parameters...), Args... ar
 
 // The device of this thread's context, or the one it will have.
 cuda::cudaError_t CurrentDevice(int& device);
-// This thread works in the device's primary context from now on; begins it.
+// Makes the device's primary context the thread's context, and begins it.
 cuda::cudaError_t SetDevice(int device);
 // The device whose context this thread begins when it first needs one.
 void SetNextDevice(int device);
-// The primary context of the device ends, for all threads.
+// Ends the primary context of the device, for all threads.
 cuda::cudaError_t ResetDevice(int device);
 // The primary context of a device, begun. cudaErrorInvalidDevice.
 cuda::cudaError_t PrimaryContext(int device, cuda::CUcontext& context);

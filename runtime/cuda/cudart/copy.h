@@ -8,8 +8,8 @@ namespace ptx2cpu::cudart {
 struct MemoryTypes {
   cuda::CUmemorytype from, to;
 };
-// What a copy kind implies for its ends; `from_array`, `to_array`: that end is an array whatever the kind
-// is. cudaErrorInvalidMemcpyDirection.
+// The types of memory that a copy kind implies for its ends; `from_array`, `to_array`: that end is an array
+// whatever the kind is. cudaErrorInvalidMemcpyDirection.
 cuda::cudaError_t TypesOf(cuda::cudaMemcpyKind kind, MemoryTypes& types);
 // An end that is the device's by the kind must be memory that CUDA allocated or registered, also the host's.
 bool Fits(cuda::CUmemorytype type, const void* pointer);

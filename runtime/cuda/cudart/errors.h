@@ -5,10 +5,10 @@
 
 namespace ptx2cpu::cudart {
 
-// Keeps the error for cudaGetLastError of this thread; cudaErrorNotReady is none.
+// Keeps the error for cudaGetLastError of this thread; cudaErrorNotReady is no error.
 void NoteError(cuda::cudaError_t error);
 
-// The last error of this thread; Take forgets it.
+// The last error of this thread; TakeError also clears it.
 cuda::cudaError_t TakeError();
 cuda::cudaError_t PeekAtError();
 

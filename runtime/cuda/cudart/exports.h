@@ -1,4 +1,4 @@
-// What the generated exports of libcudart.so include.
+// The header that the generated exports of libcudart.so include.
 #pragma once
 
 #include "runtime/cuda/abi/runtime_types.h"
@@ -10,7 +10,7 @@
 
 namespace ptx2cpu::cudart {
 const char* cudaGetErrorName(cuda::cudaError_t error);
-// Keeps the error for cudaGetLastError; cudaErrorNotReady is none.
+// Keeps the error for cudaGetLastError; cudaErrorNotReady is no error.
 void NoteError(cuda::cudaError_t error);
 }  // namespace ptx2cpu::cudart
 

@@ -19,7 +19,7 @@ cuda::cudaError_t LinearCopy(void* dst, const void* src, size_t count, cuda::cud
 // Any kind of node. `context`: where the node's work belongs.
 cuda::cudaError_t FromNode(const cuda::cudaGraphNodeParams& params, cuda::CUcontext context,
                            cuda::CUgraphNodeParams& to);
-// What a call filled in: storage that it allocated, graphs of a conditional node.
+// Copies the results of a call back: storage that it allocated, graphs of a conditional node.
 void GiveBack(const cuda::CUgraphNodeParams& from, cuda::cudaGraphNodeParams& params);
 
 // This thread's context.

@@ -1,5 +1,5 @@
-// What the compiler's host code registers before main: fat binaries, and which host addresses identify which
-// kernels and variables. Nothing is loaded before it is needed.
+// Registrations by the compiler's host code before main: fat binaries, and the kernels and variables that
+// host addresses identify. Nothing is loaded before it is needed.
 #pragma once
 
 #include <atomic>
@@ -19,9 +19,9 @@ namespace ptx2cpu::cudart {
 class Binary {
  public:
   explicit Binary(const void* wrapper) : wrapper_(wrapper) {}
-  // Loads at the first call; the failure of that one is the failure of all.
+  // Loads at the first call; if that fails, all later calls fail in the same way.
   cuda::cudaError_t Library(cuda::CUlibrary& library);
-  // What was loaded. Null: nothing.
+  // The loaded library. Null: none.
   cuda::CUlibrary loaded() const { return library_.load(std::memory_order_acquire); }
 
  private:
@@ -66,8 +66,8 @@ class Registry {
   cuda::cudaError_t BindManaged(Binary& binary);
   cuda::cudaError_t BindAllManaged();
 
-  // The kernel of a host address. cudaErrorInvalidDeviceFunction: none is registered there or the code
-  // lacks it; or why the binary cannot be loaded.
+  // The kernel of a host address. cudaErrorInvalidDeviceFunction: none is registered there or the code lacks
+  // it; or the error of loading the binary.
   cuda::cudaError_t Kernel(const void* host, cuda::CUkernel& kernel);
   std::optional<RegisteredVariable> Variable(const void* host);
   std::optional<RegisteredTexture> Texture(const void* host);
@@ -94,8 +94,7 @@ class Registry {
   std::atomic<uint32_t> removals_{0};                         // so that they stop
 };
 
-// The function handle for what a program passes as `const void* func`: a host stub, or a CUkernel or
-// CUfunction.
+// The function handle for a `const void* func` argument: a host stub, or a CUkernel or CUfunction.
 cuda::cudaError_t FunctionOf(const void* host, cuda::CUfunction& function);
 // The storage of a symbol in this thread's context. cudaErrorInvalidSymbol.
 cuda::cudaError_t SymbolAddress(const void* symbol, void*& address, size_t& size);

@@ -8,7 +8,7 @@ namespace ptx2cpu::cudart {
 // `count` bytes at `offset` of the symbol's storage. cudaErrorInvalidSymbol, cudaErrorInvalidValue (beyond
 // its end).
 cuda::cudaError_t SymbolRange(const void* symbol, size_t offset, size_t count, void*& address);
-// The kinds that make sense. cudaErrorInvalidMemcpyDirection.
+// Checks that the copy kind fits. cudaErrorInvalidMemcpyDirection.
 cuda::cudaError_t ToSymbolTypes(cuda::cudaMemcpyKind kind, MemoryTypes& types);
 cuda::cudaError_t FromSymbolTypes(cuda::cudaMemcpyKind kind, MemoryTypes& types);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kReal = "sm_", kVirtual = "compute_";
 constexpr std::array<std::string_view, 2> kArchitecture = {"-arch", "--gpu-architecture"};
-// Compilations whose result is neither PTX nor machine code.
+// Options of compilations whose result is neither PTX nor machine code.
 constexpr std::array<std::string_view, 4> kOtherResult = {"-dlto", "--dlink-time-opt", "-optix-ir",
                                                           "--optix-ir"};
 

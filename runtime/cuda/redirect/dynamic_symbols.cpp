@@ -12,7 +12,7 @@ namespace ptx2cpu::redirect {
 
 namespace {
 
-// What the dynamic section of an object points to.
+// The tables that the dynamic section of an object points to.
 struct Tables {
   Elf64_Sym* symbols = nullptr;
   const char* strings = nullptr;
@@ -131,7 +131,7 @@ std::optional<int> ProtectionOf(const void* address) {
   return protection;
 }
 
-// Of a word that lies in one page, whatever its protection.
+// Writes a word that lies in one page, whatever the protection of the page.
 bool WriteWord(void* place, uint64_t value) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   void* const begin = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(place) & ~(page - 1));

@@ -1,6 +1,6 @@
 // The functions that a loaded library exports, as the loader finds them: in its dynamic symbol table, in
 // memory. Changing a value there changes the result of dlsym and of every later binding; the function itself
-// stays as it is, to be called.
+// can still be called.
 #pragma once
 
 #include <link.h>
@@ -12,7 +12,7 @@
 
 namespace ptx2cpu::redirect {
 
-// Where an object keeps `from` for this name, because it has already looked it up, it must keep `to`.
+// An object that has already bound this name to `from` must be bound to `to`.
 struct Rebinding {
   std::string_view name;
   const void* from = nullptr;
@@ -56,8 +56,8 @@ class Offering {
 
 void Rebind(const link_map& object, const std::vector<Rebinding>& functions);
 
-// Places for what is kept of objects whose functions are replaced: functions of ours get no data with their
-// calls, so that each place has one of them. An object that has been unloaded leaves its places.
+// Places for data about objects whose functions are replaced. Our functions receive no data with their calls,
+// so each place has a function of its own. An unloaded object leaves its places.
 template <typename Kept, size_t kMax>
 class Places {
  public:
@@ -69,7 +69,7 @@ class Places {
     if (place < kMax) objects_[place] = &object;
     return place;
   }
-  // What an earlier object at this address has left.
+  // Frees the places that an earlier object at this address has left.
   void Leave(const link_map& object) {
     for (const link_map*& each : objects_) each = each == &object ? nullptr : each;
   }

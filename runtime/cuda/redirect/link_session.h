@@ -18,14 +18,15 @@ class LinkSession {
  public:
   explicit LinkSession(bool lto) : lto_(lto) {}
 
-  // Whether such an input is ours to keep. All others are the linker's: LTO IR, and files that may hold some.
+  // Whether this session keeps such an input. The linker gets all others: LTO IR, and files that may contain
+  // some.
   bool Keeps(cuda::nvJitLinkInputType type, std::string_view data) const;
   void Keep(std::string_view data, std::string name);
   void GaveAway() { gave_away_ = true; }
   bool lto() const { return lto_; }
-  // The linker has something to do.
+  // Whether the linker has inputs.
   bool gave_away() const { return gave_away_; }
-  // With what the linker made of its inputs; empty: there were none.
+  // Completes the link with the PTX that the linker made of its inputs; empty: there were none.
   void Complete(std::string linked_ptx);
   // Empty: not complete.
   const std::string& image() const { return image_; }
@@ -37,7 +38,7 @@ class LinkSession {
   std::string image_;
 };
 
-// By handle. Handles are addresses, so that links of several libraries do not meet.
+// Links by handle. Handles are addresses, so links of several libraries do not collide.
 class LinkSessions {
  public:
   static LinkSessions& Get();

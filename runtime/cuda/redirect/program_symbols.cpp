@@ -15,7 +15,7 @@ namespace ptx2cpu::redirect {
 
 namespace {
 
-// A sentence of the static runtime's error table, which stays in a stripped program.
+// A sentence of the static runtime's error table, which a stripped program still contains.
 constexpr std::string_view kRuntimeText = "CUDA driver version is insufficient for CUDA runtime version";
 
 constexpr std::string_view kRegister = "__cudaRegisterFatBinary";

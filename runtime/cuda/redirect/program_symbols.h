@@ -1,4 +1,4 @@
-// What an ELF object on disk contains: its functions, constructors, needs and device code. 64 bit.
+// Reads the functions, constructors, needed libraries and device code of an ELF object on disk. 64 bits only.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct LoadedObject {
   bool imports_runtime = false;   // calls a shared CUDA runtime
 };
 
-// Of one object; an object without CUDA is not examined further. False: cannot be read.
+// Reads one object; an object without CUDA is not examined further. False: it cannot be read.
 bool ReadObject(const std::string& file, uintptr_t base, LoadedObject& object);
 
 // The folder of this library, where ours lie.

@@ -20,7 +20,7 @@ constexpr std::array<const char*, 3> kFaces = {"libcudart.so.13", "libcudart.so.
 
 // Functions inside the runtime that programs do not call; the number at the end differs from build to build.
 bool IsInternal(std::string_view name) { return name.starts_with("libcudart_static_"); }
-// Of one of NVIDIA's interfaces in C.
+// Whether the name belongs to one of NVIDIA's C interfaces.
 bool IsApiName(std::string_view name) {
   return name.starts_with("cu") || name.starts_with("__cu") || name.starts_with("nvml") ||
          name.starts_with("nccl");

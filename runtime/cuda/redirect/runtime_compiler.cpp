@@ -18,7 +18,7 @@ using namespace cuda;
 
 namespace {
 
-// The functions of an NVRTC; Python packages bring their own each.
+// The functions of one copy of NVRTC; each Python package brings its own.
 struct Compiler {
   NvrtcCompileProgram* compile = nullptr;
   NvrtcGetSize* ptx_bytes = nullptr;

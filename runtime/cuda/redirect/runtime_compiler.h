@@ -1,6 +1,6 @@
-// Programs that compile CUDA C++ while they run. NVRTC is theirs and needs no GPU; for a request of machine
-// code of a device, it makes PTX instead, and returns as machine code that PTX, which our driver accepts in
-// its place.
+// Programs that compile CUDA C++ while they run. NVRTC belongs to the program and needs no GPU. When machine
+// code for a device is requested, it makes PTX instead, and that PTX is returned as the machine code: our
+// driver accepts it.
 #pragma once
 
 #include <link.h>

@@ -1,6 +1,6 @@
-// Programs that link device code while they run. nvJitLink is theirs and needs no GPU; it makes machine code.
-// Inputs that contain PTX do not reach it; our driver links them. From LTO IR, which only it can read, it
-// makes PTX.
+// Programs that link device code while they run. nvJitLink belongs to the program and needs no GPU; it makes
+// machine code. Inputs that contain PTX do not reach it, since our driver links them. From LTO IR, which only
+// nvJitLink can read, it makes PTX.
 #pragma once
 
 #include <link.h>

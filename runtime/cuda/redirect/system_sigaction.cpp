@@ -16,7 +16,7 @@ namespace ptx2cpu::redirect {
 
 namespace {
 
-// What the system call takes, on both processors; rt_sigaction(2).
+// The argument of the system call on both processors; rt_sigaction(2).
 struct SystemAction {
   void* handler;
   unsigned long flags;

@@ -1,5 +1,5 @@
-// The C library's sigaction, where the program's calls do not come to ours: what was opened with dlopen
-// comes after the C library in the order in which names are looked up.
+// Takes over the C library's sigaction where the program's calls do not reach ours: libraries opened with
+// dlopen come after the C library in the order in which names are looked up.
 #pragma once
 
 #include "runtime/abi/fault_handlers.h"

@@ -14,7 +14,7 @@ using namespace cuda;
 
 namespace {
 
-// What a launch may use without cuFuncSetAttribute, static part included.
+// The shared memory that a launch may use without cuFuncSetAttribute, including the static part.
 constexpr int kSharedWithoutOptIn = 48 << 10;
 constexpr int kRegisters = 32;  // no such thing here; what programs compute occupancy with
 

@@ -1,5 +1,5 @@
-// Kernels as programs hold them: a CUfunction is a kernel in one context, a CUkernel the kernel of a library
-// in whichever context it is used. Either is accepted for the other, as programs do. Nothing is
+// Kernels as programs hold them: a CUfunction is a kernel in one context, a CUkernel is the kernel of a
+// library in any context. Each is accepted in place of the other, since programs rely on that. Nothing is
 // compiled before a launch or a query that needs the code.
 #pragma once
 
@@ -23,7 +23,7 @@ class Device;
 class Library;
 class Module;
 
-// What a program sets for a kernel (cuFuncSetAttribute, cuKernelSetAttribute). -1: not set.
+// The attributes that a program sets for a kernel (cuFuncSetAttribute, cuKernelSetAttribute). -1: not set.
 struct FunctionSettings {
   std::atomic<int> max_dynamic_shared{-1};  // bytes; not set: up to 48 KiB with the static part
   std::atomic<int> shared_carveout{-1};     // per cent; accepted
@@ -62,13 +62,13 @@ class Function {
   // The code; compiles at the first call, as rt::KernelModule::Compile. The error is reported on stderr once,
   // with its PTX line.
   cuda::CUresult Code(const rt::KernelCode*& code, std::optional<Dim3> first_block = {}, uint64_t blocks = 1);
-  // The same, for launches: what keeps it alive. Only after Code() succeeded.
+  // The object that keeps the code alive, for launches. Only after Code() has succeeded.
   const std::shared_ptr<const rt::KernelCode>& shared_code() const { return shared_code_; }
 
-  // What its text declares; compiles nothing. The error is reported as that of Code().
+  // The declarations of its text; compiles nothing. Errors are reported as those of Code().
   cuda::CUresult Declaration(const rt::KernelDeclaration*& declaration);
 
-  // Its sizes, of the code if there is some; compiles none. The error is reported as that of Code().
+  // Its sizes, from the code if there is some; compiles nothing. Errors are reported as those of Code().
   cuda::CUresult Description(const ptx2cpu_kernel*& kernel);
 
   // INVALID_VALUE: no such attribute, or not one to be set.
@@ -85,7 +85,7 @@ class Function {
   // `size` of the kernel's description.
   template <typename Size>
   cuda::CUresult CodeSize(int& value, const Size& size);
-  // Reports why there is no code and remembers it.
+  // Reports the reason why there is no code and keeps it.
   cuda::CUresult FailWith(const Error& error);
 
   std::mutex mutex_;  // shared_code_, failure_ until code_ is set; declaration_, description_
@@ -109,9 +109,9 @@ class Kernel {
   Library& library() const { return library_; }
   // The kernel in a context; loads the library there at the first call.
   cuda::CUresult In(Context& context, Function*& function);
-  // The library is gone from that context.
+  // Forgets the library in a context, which has ended.
   void Forget(uint64_t context_id);
-  // Of one device, whichever context.
+  // The settings for one device, in all contexts.
   std::shared_ptr<FunctionSettings> settings(const Device& device);
 
  private:
@@ -123,9 +123,10 @@ class Kernel {
   std::map<int, std::shared_ptr<FunctionSettings>> settings_;
 };
 
-// A CUfunction or a CUkernel, in this context. INVALID_HANDLE, or why the library cannot be loaded there.
+// The function of a CUfunction or a CUkernel in this context. INVALID_HANDLE, or the error of loading the
+// library there.
 cuda::CUresult FunctionOf(cuda::CUfunction handle, Context& context, Function*& function);
-// In the thread's context.
+// The same in the thread's context.
 cuda::CUresult FunctionOf(cuda::CUfunction handle, Function*& function);
 
 }  // namespace ptx2cpu::driver

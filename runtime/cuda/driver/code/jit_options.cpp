@@ -9,7 +9,7 @@ using namespace cuda;
 
 namespace {
 
-// A word that is a number, whatever the program's type was: 32 bits are all that options have.
+// A word that is a number. Options have 32 bits, whatever type the program has used.
 unsigned NumberIn(const void* word) { return static_cast<unsigned>(reinterpret_cast<uintptr_t>(word)); }
 
 }  // namespace

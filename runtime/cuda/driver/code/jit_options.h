@@ -20,7 +20,7 @@ class JitOptions {
   // Text for the program's buffers; each call adds. Sizes that the program requested are set.
   void WriteInfo(std::string_view text) { info_.Append(text); }
   void WriteError(std::string_view text) { error_.Append(text); }
-  // CU_JIT_WALL_TIME and what else is known at the end.
+  // Writes CU_JIT_WALL_TIME and other results that are known at the end.
   void Finish();
   bool verbose() const { return verbose_; }
   bool has_error_log() const { return error_.buffer != nullptr && error_.size > 0; }

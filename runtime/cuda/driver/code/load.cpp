@@ -29,8 +29,8 @@ uint32_t WordAt(const void* image) {
   return word;
 }
 
-// Chooses as the reported device would; if that finds nothing and that device was not requested, takes what
-// there is.
+// Chooses as the reported device would. If that finds nothing and the user has not requested that device,
+// takes any PTX.
 template <typename Read>
 auto ForDevice(Read read) {
   auto sources = read(Devices::Get().compute_capability());

@@ -28,7 +28,7 @@ bool HasManaged(const Sources& sources) {
   });
 }
 
-// A variable among several parts.
+// Finds a variable among several parts.
 const rt::ModuleVariable* FindVariable(const std::vector<rt::ModuleVariable>& variables,
                                        std::string_view name) {
   const auto found = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) {

@@ -27,7 +27,7 @@ class Module {
   using Handle = cuda::CUmodule;
   static constexpr HandleKind kKind = HandleKind::kModule;
 
-  // `library`: null for what cuModuleLoad makes.
+  // `library`: null for modules that cuModuleLoad makes.
   Module(Context& context, const Sources& sources, Library* library = nullptr);
   ~Module();
 
@@ -38,8 +38,8 @@ class Module {
   std::vector<std::string> KernelNames() const;
   // Checks all of the PTX now, not at first use.
   Status Check();
-  // Compiles all kernels (CUDA_MODULE_LOADING=EAGER), in parallel. One that cannot be compiled reports it
-  // when it is used.
+  // Compiles all kernels (CUDA_MODULE_LOADING=EAGER), in parallel. A kernel that cannot be compiled reports
+  // its error when it is used.
   void CompileAll();
   // The same function each time. NOT_FOUND.
   cuda::CUresult GetFunction(std::string_view name, std::shared_ptr<FunctionSettings> settings,
@@ -73,7 +73,7 @@ class Library {
   cuda::CUresult GetManaged(std::string_view name, std::span<std::byte>& storage);
   // Checks all of the PTX now, not at first use.
   Status Check();
-  // The library's module in that context is gone.
+  // Forgets the library's module in a context, which has ended.
   void Forget(uint64_t context_id);
 
  private:

@@ -31,7 +31,7 @@ struct Saver {
   bool failed = false;  // reported
 };
 
-// Null: nothing is to be saved. Programs load images in their last moments too, so it is never destroyed.
+// Null: nothing is saved. Programs load images even while they end, so it is never destroyed.
 Saver* TheSaver() {
   static Saver* const saver = []() -> Saver* {
     const char* folder = std::getenv("PTX2CPU_SAVE_PTX");
@@ -73,7 +73,7 @@ std::string Keep(const fs::path& folder, const std::string& text) {
   return error ? "" : name;
 }
 
-// Of the index: what would be two columns or two lines becomes one.
+// A column of the index: tabs and line ends are replaced, so that it stays one column.
 std::string Column(std::string_view text) {
   std::string column(text.substr(0, text.find('\n')));
   std::ranges::replace(column, '\t', ' ');
@@ -87,7 +87,7 @@ class Record {
     fs::create_directories(saver.folder, error);
   }
   ~Record() {
-    // One write for all lines of a call: other processes add to the file too.
+    // One write for all lines of a call, since other processes also append to the file.
     if (complete_ && WriteFile(saver_.folder / "index.tsv", O_APPEND, lines_)) return;
     if (!std::exchange(saver_.failed, true))
       std::fprintf(stderr, "ptx2cpu: PTX cannot be saved in %s: %s\n", saver_.folder.c_str(),

@@ -10,7 +10,7 @@
 
 namespace ptx2cpu::driver {
 
-// Each costs one test of a pointer where nothing is to be saved. What cannot be written is reported once on
+// Each costs one test of a pointer where nothing is saved. A file that cannot be written is reported once on
 // stderr.
 void SaveLoaded(const char* call, const Result<Sources>& loaded);
 // A fat binary that __cudaRegisterFatBinary passes: saved now, since it is loaded only when the program needs

@@ -49,13 +49,13 @@ class Context {
   // The calling thread's own default stream.
   StreamObject& per_thread_stream();
 
-  // The sticky error: what the first fault of a kernel was. CUDA_SUCCESS: none.
+  // The sticky error: the first fault of a kernel. CUDA_SUCCESS: none.
   cuda::CUresult error() const { return streams_->errors()->failed() ? StickyError() : cuda::CUDA_SUCCESS; }
 
   // Objects that end with the context: destroy(object) is called then, the youngest first, after all work has
   // ended.
   void Own(void* object, void (*destroy)(void*));
-  // The object ends before. False: it was not (or no longer) owned.
+  // The object ends before the context. False: it was not (or no longer) owned.
   bool Disown(void* object);
 
   // True once for each time that the context begins: for the first caller that provides its memory.
@@ -64,19 +64,19 @@ class Context {
     return memory_since_.load(std::memory_order_acquire) != now && memory_since_.exchange(now) != now;
   }
 
-  // What kernels of this context find: the heap of device malloc, the limits, the device's facts. Lives as
-  // long as the Context object; the heap is emptied where the context ends.
+  // The services for kernels of this context: the heap of device malloc, the limits, facts about the device.
+  // They exist as long as the Context object; the heap is emptied when the context ends.
   rt::DeviceServices& services() { return services_; }
 
-  // cuCtxSetLimit; those that kernels see are in services().
+  // Limits of cuCtxSetLimit; the limits that kernels see are in services().
   std::atomic<size_t>* limit(cuda::CUlimit limit);  // null: no such limit
   // `limit` must exist. False: too large, or kernels have used what it bounds.
   bool SetLimit(cuda::CUlimit limit, size_t value);
   std::atomic<cuda::CUfunc_cache> cache_config{cuda::CU_FUNC_CACHE_PREFER_NONE};
   // Blocking streams that are being captured: while there are any, the legacy stream must not be used.
   std::atomic<int> blocking_captures{0};
-  // Contexts whose memory this one may use (cuCtxEnablePeerAccess). Nothing here forbids it to the others;
-  // but a second call must return an error. False: it was so already.
+  // Contexts whose memory this one may use (cuCtxEnablePeerAccess). Nothing here forbids access without it,
+  // but a second call must return an error. False: it was enabled already.
   bool AddPeer(const Context& peer);
   bool RemovePeer(const Context& peer);
   // cuCtxAttach, cuDevicePrimaryCtxRetain.
@@ -118,7 +118,7 @@ class ContextStack {
   Context* top() const { return contexts_.empty() ? nullptr : contexts_.back(); }
   void Push(Context* context) { contexts_.push_back(context); }
   Context* Pop();
-  // Replaces the top; null: takes it away.
+  // Replaces the top; null: removes it.
   void SetTop(Context* context);
 
  private:
@@ -128,7 +128,7 @@ class ContextStack {
 // The thread's context, if it can be worked in. Else NOT_INITIALIZED, INVALID_CONTEXT (none),
 // CONTEXT_IS_DESTROYED.
 cuda::CUresult CurrentContext(Context*& context);
-// The same, and no kernel has faulted in it; else the sticky error. What nearly every function begins with:
+// The same, if no kernel has faulted in it; else the sticky error. Nearly every function begins with it:
 //   Context* context;
 //   if (const CUresult error = WorkingContext(context)) return error;
 cuda::CUresult WorkingContext(Context*& context);

@@ -16,7 +16,7 @@ namespace ptx2cpu::driver {
 class Context;
 
 // CUDA_SUCCESS after cuInit; CUDA_ERROR_NOT_INITIALIZED before, and in a forked child of a process that had
-// called it (the threads that would do the work are not there).
+// called it (the child lacks the threads that do the work).
 cuda::CUresult CheckInitialised();
 // cuInit. NOT_INITIALIZED in a forked child of a process that had called it; NO_DEVICE.
 cuda::CUresult Initialise();
@@ -38,7 +38,7 @@ class Device {
   // Nothing: no such attribute.
   std::optional<int> Attribute(cuda::CUdevice_attribute attribute) const;
 
-  // One object for ever; it is active between the first retain and the last release.
+  // The object is never destroyed; it is active between the first retain and the last release.
   Context& primary() const { return *primary_; }
 
  private:

@@ -13,7 +13,7 @@ namespace ptx2cpu::driver {
 
 namespace {
 
-// A file with one number; "max" and unreadable files are none.
+// The number in a file; nothing for "max" and unreadable files.
 std::optional<size_t> NumberIn(const std::string& path) {
   std::ifstream in(path);
   size_t value = 0;

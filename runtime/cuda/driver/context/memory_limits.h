@@ -13,8 +13,8 @@ class MemoryLimits {
   MemoryLimits(size_t total, size_t free);
 
   size_t total() const { return total_; }
-  // What was free at the start less what is taken: it falls by an allocation's size at once although pages
-  // that no thread has touched cost nothing yet. Programs compute with that difference.
+  // The free memory at the start less the taken memory. It falls by an allocation's size at once, although
+  // untouched pages cost nothing yet: programs compute with that difference.
   size_t free() const;
   // Takes `bytes` out of the budget; false, and nothing taken, where more than the machine's memory would be
   // taken.

@@ -1,4 +1,4 @@
-// What a CUstream is: a queue of the launch library in a context, perhaps captured.
+// The object of a CUstream: a queue of the launch library in a context, perhaps captured.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct StreamAttributes {
   std::map<cuda::CUstreamAttrID, cuda::CUstreamAttrValue> values;
 };
 
-// What a CUstream is.
+// The object of a CUstream.
 class StreamObject {
  public:
   using Handle = cuda::CUstream;
@@ -50,7 +50,7 @@ class StreamObject {
     capturing_.store(capture_ != nullptr, std::memory_order_release);
   }
 
-  // As cuStreamSetAttribute left them.
+  // The attributes that cuStreamSetAttribute has set.
   StreamAttributes attributes;
 
  private:

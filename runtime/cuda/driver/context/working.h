@@ -1,4 +1,4 @@
-// The question that the libraries over the driver ask before work of their own.
+// The check that the libraries over the driver make before work of their own.
 #pragma once
 
 #include "runtime/cuda/abi/driver_types.h"

@@ -16,7 +16,7 @@ enum class CopyMode : uint8_t {
 
 cuda::CUresult RunCopy(const CopyRequest& request, cuda::CUstream stream, CopyMode mode);
 
-// For graphs: the same from the parameters of a node, and the parameters of the same copy.
+// For graphs: the copy of a node's parameters, and the parameters of a copy.
 cuda::CUresult MakeCopyWork(const cuda::CUDA_MEMCPY3D& copy, rt::CopyWork* work);
 cuda::CUDA_MEMCPY3D NodeParametersOf(const CopyRequest& request);
 cuda::CUresult MakeFillWork(const cuda::CUDA_MEMSET_NODE_PARAMS_v2& fill, rt::FillWork* work);

@@ -1,5 +1,5 @@
-// From the copy that a program requests to the copy that a stream does: the one place that decides which
-// copies are legal.
+// Turns the copy that a program requests into the copy that a stream performs. This is the only place that
+// decides which copies are legal.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace ptx2cpu::driver {
 
 class Array;
 
-// What the program states about one end of a copy.
+// The program's description of one end of a copy.
 struct CopyEnd {
   cuda::CUmemorytype type = cuda::CU_MEMORYTYPE_UNIFIED;
   const void* pointer = nullptr;  // not of arrays
@@ -32,7 +32,7 @@ struct CopyEnd {
   }
 };
 
-// What kind of memory an end turned out to be; it decides whether the program waits.
+// The kind of memory that an end is in; it decides whether the program waits.
 enum class EndKind : uint8_t { kPageable, kPinned, kManaged, kDevice };
 
 struct CopyPlan {

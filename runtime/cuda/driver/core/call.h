@@ -1,5 +1,5 @@
-// What every exported API function does around its implementation: tracing, and no exception past the C
-// boundary. The functions themselves are generated from the API tables (tools/api_table).
+// The code around the implementation of every exported API function: it traces the call and lets no exception
+// pass the C boundary. The functions themselves are generated from the API tables (tools/api_table).
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,8 @@ struct FunctionInfo {
   const char* parameters;  // names, separated by ", "
 };
 
-// While one lives, the null stream of this thread means its own default stream (_ptsz and _ptds functions).
+// While an object of this class exists, the null stream of this thread is its own default stream (_ptsz and
+// _ptds functions).
 class PerThreadDefaultStream {
  public:
   PerThreadDefaultStream() : before_(active_) { active_ = true; }
@@ -32,8 +33,8 @@ class PerThreadDefaultStream {
   static thread_local bool active_;
 };
 
-// The exports.h of each library defines these for its result type: the name of a failure, what a thrown
-// exception becomes, and what else is to be done with a result.
+// The exports.h of each library defines these for its result type: the name of a failure, the result for an
+// exception, and further actions on a result.
 template <typename R>
 struct ResultTraits {
   static std::string Text(const R&) { return {}; }
@@ -43,7 +44,7 @@ struct ResultTraits {
 
 namespace internal {
 
-// The result for the exception that is being handled; reports on stderr what failed in the call, except for
+// The result for the exception that is being handled; reports the failure of the call on stderr, except for
 // missing memory.
 rt::Failure::Kind Caught(const char* call);
 

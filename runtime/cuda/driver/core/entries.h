@@ -1,4 +1,5 @@
-// All functions of libcuda.so.1 with the version that introduced each form: what cuGetProcAddress searches.
+// The list that cuGetProcAddress searches: all functions of libcuda.so.1 with the version that introduced
+// each form.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ struct Entry {
   void* per_thread;  // variant whose null stream is the thread's own; null: there is none
 };
 
-// Ours are known from the start; those of libcuda.so.1 take their place once it is loaded, so that a function
-// has the address that dlsym returns.
+// The inner functions are known from the start; the exported ones of libcuda.so.1 replace them once it is
+// loaded, so that a function has the address that dlsym returns.
 enum class EntrySource : uint8_t { kInner, kExported };
 void RegisterEntries(std::span<const Entry> entries, EntrySource source);
 std::span<const Entry> Entries();

@@ -1,4 +1,4 @@
-// From an error to the number that the program receives, and to the text that a person reads on stderr.
+// Converts errors to the number that the program receives, and to the text that a person reads on stderr.
 #pragma once
 
 #include <string_view>
@@ -14,13 +14,13 @@ const char* NameOf(cuda::CUresult result);
 // One sentence; null for an unknown result.
 const char* TextOf(cuda::CUresult result);
 
-// Of loading and compiling.
+// The result for an error of loading or compiling.
 cuda::CUresult ResultOf(const Error& error);
-// Of a launch: a shape that is not legal, or a fault.
+// The result for an error of a launch: an illegal shape, or a fault.
 cuda::CUresult ResultOf(const rt::LaunchError& error);
 
-// "ptx2cpu: message" on stderr. Not for errors that programs provoke and expect: for what a person needs to
-// see.
+// "ptx2cpu: message" on stderr. For messages that a person needs to see, not for errors that programs provoke
+// and expect.
 void Warn(std::string_view message);
 
 }  // namespace ptx2cpu::driver

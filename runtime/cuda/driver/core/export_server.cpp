@@ -26,7 +26,7 @@ ExportServer& ExportServer::Get() {
   return *server;
 }
 
-// Under the lock.
+// Called under the lock.
 bool ExportServer::Start() {
   if (process_ == getpid()) return true;
   items_.clear();

@@ -1,5 +1,5 @@
-// Files that other processes may ask this one for, by a name that the program passes to them: memory and
-// events with handles for other processes. A thread serves them from the first one on.
+// Serves files to other processes, by a name that the program passes to them: memory and events with handles
+// for other processes. A thread serves them, which starts with the first file.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace ptx2cpu::driver {
 
 struct ExportedName {
-  std::array<uint64_t, 2> server;  // random: who does not know it reaches nothing
+  std::array<uint64_t, 2> server;  // random: a process that does not know it reaches nothing
   uint64_t item;
   auto operator<=>(const ExportedName&) const = default;
 };

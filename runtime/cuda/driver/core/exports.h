@@ -1,4 +1,4 @@
-// What the generated exports of libcuda.so.1 include.
+// The header that the generated exports of libcuda.so.1 include.
 #pragma once
 
 #include "runtime/cuda/abi/driver_types.h"

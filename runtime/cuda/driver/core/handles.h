@@ -39,7 +39,7 @@ class Handles {
   static Handles& Get();
 
   void Add(const void* object, HandleKind kind);
-  // False: not there. Who gets true is the one to destroy the object.
+  // False: it was not registered. The caller that gets true destroys the object.
   bool Remove(const void* object, HandleKind kind);
   bool Has(const void* object, HandleKind kind) const;
   // The objects of one kind, in no order.
@@ -47,8 +47,8 @@ class Handles {
   size_t count() const;
 
  private:
-  // Open addressing over words of address and kind; a word that goes leaves a tombstone. A table that was
-  // outgrown is kept, since readers may be in it.
+  // Open addressing over words of address and kind; a word that goes leaves a tombstone. An outgrown table is
+  // kept, since threads may still read it.
   struct Table {
     explicit Table(size_t capacity);
     const size_t mask;

@@ -41,7 +41,7 @@ Descriptor ListenAt(const std::string& name);
 Descriptor ConnectTo(const std::string& name);
 Descriptor AcceptFrom(const Descriptor& listening);
 
-// All of the bytes, and a file where `file` is not negative. False: the other end is gone.
+// Sends all of the bytes, and a file where `file` is not negative. False: the other end has closed.
 bool SendWithFile(const Descriptor& socket, const void* data, size_t bytes, int file = -1);
 bool ReceiveWithFile(const Descriptor& socket, void* data, size_t bytes, Descriptor& file);
 

@@ -69,8 +69,8 @@ CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuin
   return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, nullptr);
 }
 
-// Tables of functions that no manual describes. There are none here, and asking for one is an everyday
-// question of libraries that know how to do without: so it is answered, not refused loudly.
+// Tables of functions that no manual describes. There are none here. Libraries often request them and work
+// without them, so the call returns an error without a message.
 CUresult cuGetExportTable(const void** ppExportTable, const CUuuid* pExportTableId) {
   if (ppExportTable == nullptr || pExportTableId == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *ppExportTable = nullptr;

@@ -1,4 +1,4 @@
-// Graphs as programs build them: nodes, what each does, and what depends on what.
+// Graphs as programs build them: nodes, the work of each, and their dependencies.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ bool IsPlain(const cuda::CUgraphEdgeData& data);
 
 using KernelAttributes = std::map<cuda::CUlaunchAttributeID, cuda::CUlaunchAttributeValue>;
 
-// What a node does.
+// The work of a node.
 struct NodeContent {
   cuda::CUgraphNodeParams params{};  // as GetParams returns them; what they point to is in `storage`
   std::vector<rt::Work> works;       // in order; events and graphs within are seen to at instantiation
@@ -36,19 +36,20 @@ struct NodeContent {
   cuda::CUgraphNodeType type() const { return params.type; }
 };
 
-// Of the parameters of any kind of node, as cuGraphAddNode takes them; on failure `content` stays as it was.
-// Allocation nodes write the address into `params`.
+// Makes the content from the parameters of any kind of node, as cuGraphAddNode takes them; on failure
+// `content` stays as it was. Allocation nodes write the address into `params`.
 cuda::CUresult MakeContent(cuda::CUgraphNodeParams& params, const KernelAttributes& attributes,
                            NodeContent& content);
-// Of a conditional node, with empty bodies; its handle must be of `graph` or of a graph around it.
+// Makes the content of a conditional node, with empty bodies; its handle must be of `graph` or of a graph
+// around it.
 cuda::CUresult MakeConditional(Graph& graph, cuda::CUgraphNodeParams& params, NodeContent& content);
-// Of an allocation node after these nodes: at the address of memory of the same size that was freed before,
-// where there is some.
+// Makes the content of an allocation node after these nodes, at the address of memory of the same size that
+// one of them has freed, where there is some.
 cuda::CUresult MakeAllocation(const Graph& graph, std::span<const GraphEdge> dependencies,
                               cuda::CUgraphNodeParams& params, NodeContent& content);
 // The graphs within a node are new: handles that its parameters name are theirs.
 void NameChildren(NodeContent& content);
-// Of work that was submitted to a captured stream.
+// Makes the content of work that was submitted to a captured stream.
 cuda::CUresult CapturedContent(const cuda::CUgraphNodeParams& params, rt::Work work, NodeContent& content);
 
 class GraphNode {
@@ -75,7 +76,7 @@ class GraphNode {
   const uint64_t id_, origin_;
 };
 
-// What a program made by cuGraphConditionalHandleCreate.
+// A condition, which a program makes by cuGraphConditionalHandleCreate.
 struct GraphCondition {
   std::shared_ptr<rt::Condition> condition;
   uint32_t default_value = 0;
@@ -100,7 +101,7 @@ class Graph {
   cuda::CUresult RemoveEdge(GraphNode& from, GraphNode& to, const cuda::CUgraphEdgeData* data);
   // Each node after its dependencies, otherwise in the order of creation. Nothing: there is a cycle.
   std::optional<std::vector<GraphNode*>> Order() const;
-  // Everything, child graphs included; nodes record what they are copies of.
+  // Copies everything, including child graphs; nodes record the nodes that they are copies of.
   std::unique_ptr<Graph> Clone() const;
   // The copy of a node here or in a child graph.
   GraphNode* FindCopy(uint64_t origin) const;
@@ -121,7 +122,7 @@ class Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes_;
 };
 
-// Nodes and edges from what the API's functions get. INVALID_VALUE: not all are nodes of this graph.
+// Nodes and edges from the arguments of API functions. INVALID_VALUE: not all are nodes of this graph.
 cuda::CUresult EdgesOf(const Graph& graph, const cuda::CUgraphNode* nodes, const cuda::CUgraphEdgeData* data,
                        size_t count, std::vector<GraphEdge>& edges);
 

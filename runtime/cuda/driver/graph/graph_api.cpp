@@ -58,7 +58,7 @@ CUresult GetEdges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, CUgraphEdg
   return Copy(ends, to, &end_count);
 }
 
-// Of an edge: both nodes, in one graph.
+// Finds both nodes of an edge, in one graph.
 CUresult FindEnds(const Graph* graph, CUgraphNode from, CUgraphNode to, GraphNode*& first,
                   GraphNode*& second) {
   first = From<GraphNode>(from);

@@ -1,5 +1,5 @@
-// Stream capture: what is submitted to captured streams becomes nodes of a graph. Streams join a capture by
-// waiting for an event that was recorded in it.
+// Stream capture: work that is submitted to captured streams becomes nodes of a graph. A stream joins a
+// capture by waiting for an event that was recorded in it.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class GraphCapture final : public Capture, public std::enable_shared_from_this<G
   cuda::CUresult Wait(StreamObject& stream, const std::vector<GraphEdge>& nodes);
   cuda::CUresult End(StreamObject& stream, cuda::CUgraph* graph);
   cuda::CUresult UpdateDependencies(StreamObject& stream, std::span<const GraphEdge> nodes, bool replace);
-  // The stream is destroyed. Without its origin a capture ends; of others the nodes stay.
+  // Called when the stream is destroyed. A capture ends without its origin; the nodes of other streams stay.
   void Leave(StreamObject& stream);
 
   void Invalidate() override;

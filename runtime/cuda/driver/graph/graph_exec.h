@@ -39,7 +39,7 @@ class GraphExec {
 
  private:
   void Index(const Graph& graph);
-  // What the steps need of a launch; null: nothing.
+  // The data of a launch that its steps need; null: none.
   cuda::CUresult NewLaunch(std::shared_ptr<rt::LaunchData>& data) const;
 
   const unsigned long long flags_;

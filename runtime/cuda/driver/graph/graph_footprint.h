@@ -1,7 +1,7 @@
-// The memory that graphs report as theirs. Here an address has its memory from the creation of the node on,
-// and pages are allocated when they are written; on a GPU an address gets memory when a graph is launched,
-// out of what earlier launches no longer need. Programs observe how that grows, so it is counted as
-// if it were done.
+// Counts the memory that a device reports for graphs. Here an address has its memory from the creation of the
+// node on, and pages are allocated when they are written. On a GPU an address gets memory when a graph is
+// launched, from memory that earlier launches no longer need. Programs observe how that memory grows, so it
+// is counted as on a GPU.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ class GraphFootprint {
 
   // A launch that is done with `ticket`. Takes pieces that no other stream still uses; else new ones.
   void Launch(std::span<const MemoryStep> steps, const rt::Ticket& ticket);
-  // Freed by others than a node, or gone with its graph.
+  // Called when memory is freed other than by a node, or ends with its graph.
   void Free(cuda::CUdeviceptr address);
-  // Frees what is not in use.
+  // Frees memory that is not in use.
   void Trim(int device);
 
   struct Sizes {

@@ -29,7 +29,7 @@ cuda::CUresult FreeGraphMemory(cuda::CUdeviceptr address);
 // Null: no memory.
 std::shared_ptr<const void> AllocateForGraph(const cuda::CUmemPoolProps& properties, size_t bytes,
                                              cuda::CUdeviceptr* made);
-// What such memory is taken from; no program has a handle of it.
+// The pool of such memory; no program has a handle of it.
 MemoryPool& GraphPool(int device);
 
 }  // namespace ptx2cpu::driver

@@ -1,4 +1,4 @@
-// What a launch of a graph does.
+// The work of a graph launch.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a device reports of the memory of graphs.
+// Queries of the memory that a device reports for graphs.
 #include "driver_api.h"
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/graph/graph_footprint.h"

@@ -121,8 +121,8 @@ CUresult MakeNewAllocation(CUDA_MEM_ALLOC_NODE_PARAMS_v2& params, NodeContent& c
   return CUDA_SUCCESS;
 }
 
-// An allocation node whose memory is free again when these nodes are done, and which none allocates after
-// that. Null: there is none. Memory of captured allocations has no works that keep it, so it is not taken.
+// An allocation node whose memory is free again when these nodes are done, and which no node allocates after
+// that. Null: there is none. Memory of captured allocations is not used, since no work keeps it.
 const GraphNode* FindFreedBefore(const Graph& graph, std::span<const GraphEdge> dependencies,
                                  const CUDA_MEM_ALLOC_NODE_PARAMS_v2& params) {
   std::unordered_set<const GraphNode*> seen;

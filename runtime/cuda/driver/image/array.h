@@ -15,7 +15,7 @@ namespace ptx2cpu::driver {
 class Context;
 class MipmappedArray;
 
-// What an element of a format is.
+// The elements of a format.
 struct ElementFormat {
   unsigned channel_bits = 0;
   unsigned channels = 0;  // that the format itself determines; 0: the description has 1, 2 or 4

@@ -15,7 +15,7 @@ struct DataType {
   uint8_t shared_unit_bytes;
   bool is_float;
 };
-// By CUtensorMapDataType.
+// The element sizes, by CUtensorMapDataType.
 constexpr std::array<DataType, 16> kTypes = {{
     {PTX2CPU_TENSOR_U8, 1, 1, 1, false},
     {PTX2CPU_TENSOR_U16, 2, 1, 2, false},

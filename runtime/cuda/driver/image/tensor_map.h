@@ -1,4 +1,4 @@
-// From the host's description of a tensor to the map that kernels read (runtime/abi/tensor_map.h).
+// Makes the map that kernels read (runtime/abi/tensor_map.h) from the host's description of a tensor.
 #pragma once
 
 #include "runtime/abi/tensor_map.h"
@@ -8,7 +8,7 @@ namespace ptx2cpu::driver {
 
 using namespace cuda;
 
-// What both kinds of maps have.
+// The parts of both kinds of maps.
 struct TensorDescription {
   CUtensorMap* map;
   CUtensorMapDataType type;
@@ -26,7 +26,7 @@ struct TensorDescription {
 // NOT_SUPPORTED for interleaved layouts.
 CUresult DescribeTensor(const TensorDescription& description, cuuint64_t row_elements,
                         ptx2cpu_tensor_map& map);
-// Writes the map to where the host wants it.
+// Writes the map to the host's memory.
 CUresult PutTensorMap(const TensorDescription& description, const ptx2cpu_tensor_map& map);
 
 }  // namespace ptx2cpu::driver

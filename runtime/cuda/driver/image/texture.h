@@ -1,4 +1,4 @@
-// From descriptions of textures and surfaces to what kernels read (runtime/abi/texture.h).
+// Makes the structures that kernels read (runtime/abi/texture.h) from descriptions of textures and surfaces.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace ptx2cpu::driver {
 
-// Legal or INVALID_VALUE. Memory is not looked up: what a texture reads past its allocation a kernel's access
-// would too.
+// INVALID_VALUE where it is not legal. Memory is not looked up: a texture may read past its allocation, as a
+// kernel's access may.
 cuda::CUresult DescribeImage(const cuda::CUDA_RESOURCE_DESC& resource, ptx2cpu_image* image,
                              bool* normalized_format);
 // The image seen in another format, or parts of it.
 cuda::CUresult ApplyView(const cuda::CUDA_RESOURCE_VIEW_DESC& view, ptx2cpu_image* image);
-// How it is read. The image has to be there.
+// Describes how the image is read; DescribeImage comes before.
 cuda::CUresult DescribeSampling(const cuda::CUDA_TEXTURE_DESC& description, bool normalized_format,
                                 ptx2cpu_texture* texture);
 
-// A handle is the address of the object, which begins with what kernels read.
+// A handle is the address of the object, which begins with the structure that kernels read.
 struct TextureObject {
   using Handle = cuda::CUtexObject;
   static constexpr HandleKind kKind = HandleKind::kTextureObject;

@@ -17,7 +17,7 @@ void Store(std::byte* variable, const void* handle) {
 
 namespace {
 
-// References take any number as a mode; those that are none read as the first choice.
+// References accept any number as a mode; invalid ones read as the first mode.
 CUDA_TEXTURE_DESC Legal(CUDA_TEXTURE_DESC sampling) {
   for (CUaddress_mode& mode : sampling.addressMode) {
     if (mode < CU_TR_ADDRESS_MODE_WRAP || mode > CU_TR_ADDRESS_MODE_BORDER) mode = CU_TR_ADDRESS_MODE_CLAMP;

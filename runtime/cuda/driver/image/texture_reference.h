@@ -59,7 +59,7 @@ class References {
     return *known;
   }
 
-  // Its module is gone.
+  // Called when its module has been unloaded.
   void Forget(std::byte* variable) {
     const std::lock_guard lock(mutex_);
     const auto found = references_.find(variable);
@@ -73,13 +73,13 @@ class References {
   std::unordered_map<std::byte*, std::unique_ptr<T>> references_;
 };
 
-// What kernels read from the variable of a reference; null: the reference has none.
+// Writes the handle that kernels read from the variable of a reference; null: the reference has none.
 void Store(std::byte* variable, const void* handle);
-// What kernels see of the state. An image that is not legal is refused.
+// Makes the structure that kernels read from the state. An illegal image is refused.
 cuda::CUresult Rebuild(TextureReference& reference);
 // The state before stays where the resource is refused.
 cuda::CUresult Bind(TextureReference& reference, const cuda::CUDA_RESOURCE_DESC& resource);
-// The references of a module's variable are gone.
+// Removes the references of a module's variable.
 void ForgetReferences(std::byte* variable);
 
 }  // namespace ptx2cpu::driver

@@ -19,7 +19,7 @@ namespace ptx2cpu::driver {
 
 namespace {
 
-// The variables of modules. The table of allocations has only those that the program asked for.
+// The variables of modules. The table of allocations has only those that the program has requested.
 class ModuleVariables {
  public:
   static ModuleVariables& Get() {
@@ -65,7 +65,7 @@ std::optional<rt::check::MemoryRange> FindMemory(uintptr_t address) {
   return leaving ? std::optional(rt::check::MemoryRange{leaving->base, leaving->size}) : std::nullopt;
 }
 
-// Of an address that is in no allocation, or in one and beyond its row.
+// Describes an address that is in no allocation, or in one and beyond its row.
 std::string TextOfNear(uintptr_t address) {
   const auto range = FindMemory(address);
   if (!range || range->pitch == 0) return Allocations::Get().Near(address);

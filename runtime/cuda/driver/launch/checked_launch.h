@@ -1,4 +1,4 @@
-// What checks of device code (PTX2CPU_CHECK) need from the driver: its allocations, and the lines of kernels.
+// Provides the driver's allocations and the lines of kernels to checks of device code (PTX2CPU_CHECK).
 #pragma once
 
 #include <memory>

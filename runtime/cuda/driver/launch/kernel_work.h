@@ -1,4 +1,4 @@
-// From the launch that a program requests to the work of a stream.
+// Turns the launch that a program requests into work of a stream.
 #pragma once
 
 #include "runtime/cuda/abi/driver_types.h"
@@ -19,8 +19,8 @@ struct LaunchRequest {
 // The work of a launch; checks shape and resources. For launches and for kernel nodes of graphs.
 cuda::CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::KernelWork& work);
 
-// The code for one more run of such work: quick code, or code for any shape, may have been replaced since the
-// work was made. What it was made with, where none can be had.
+// The code for another run of such work: quick code, or code for any shape, may have been replaced since the
+// work was made. If newer code cannot be made, it is the code of the work.
 rt::LaunchCode LatestCode(const rt::KernelWork& work);
 
 }  // namespace ptx2cpu::driver

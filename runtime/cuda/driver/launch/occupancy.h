@@ -1,6 +1,6 @@
-// How many blocks a device has at once. A multiprocessor is a worker thread here, which has one block at a
-// time; programs size grids by the answer, so it is a GPU's, and never more than a cooperative launch can
-// have.
+// The number of blocks that a device has at once. A multiprocessor is a worker thread here, which runs one
+// block at a time. Programs size grids by the result, so it is that of a GPU, but never more than a
+// cooperative launch can have.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ inline constexpr uint32_t kPortableClusterBlocks = 8;  // more only if the funct
 // Bytes of shared memory that a multiprocessor has, and what each block takes besides its own.
 inline constexpr size_t kSharedPerMultiprocessor = 233472, kSharedReservedPerBlock = 1024;
 
-// A function whose code is there.
+// A function that has been compiled.
 struct Compiled {
   Function* function = nullptr;
   const ptx2cpu_kernel* kernel = nullptr;
   int max_threads = 0;
 };
 
-// Blocks of so many threads; 0: none can run.
+// The number of blocks with this many threads; 0: none can run.
 int BlocksPerMultiprocessor(const Compiled& f, int threads, size_t dynamic_shared);
 
 // Blocks of the largest grid that a cooperative launch of this shape can have: the occupancy times the

@@ -7,8 +7,8 @@
 namespace ptx2cpu::driver {
 
 namespace {
-// What this thread found last, known ranges and gaps between them. Right as long as the table's version is
-// the one it was found at. Two entries: a copy has two ends.
+// The ranges and gaps that this thread found last. They are valid while the table has the version at which
+// they were found. There are two entries, since a copy has two ends.
 struct Recent {
   const Allocations* table = nullptr;
   uint64_t version = 0;

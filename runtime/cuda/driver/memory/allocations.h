@@ -1,4 +1,4 @@
-// Every range of memory of the driver: address -> what it is, its owner, how it was made.
+// Maps addresses to ranges of the driver's memory: the kind of each, its owner, and how it was made.
 //
 // Copies look up each operand, so reading is the path that matters: a thread that looks up one of the
 // ranges it looked up last, with no change in between, takes no lock; other reads share one.
@@ -39,7 +39,7 @@ struct Range {
   const void* context = nullptr;  // CUcontext that made it; null: none (pools)
   void* owner = nullptr;          // pool, module or physical allocation that owns it; null: the heap
 
-  // Is [address, address + bytes) inside?
+  // Whether [address, address + bytes) is inside.
   bool Holds(uintptr_t address, size_t bytes) const {
     return address - base <= size && bytes <= size - (address - base);
   }
@@ -60,21 +60,20 @@ class Allocations {
   // The range with `address` in it.
   std::optional<Range> Find(uintptr_t address) const;
   std::optional<Range> Find(const void* address) const { return Find(reinterpret_cast<uintptr_t>(address)); }
-  // What memory from `address` on is: `range` where it is known, else up to where the next known range
-  // begins.
+  // The memory from `address` on: `range` where it is known, else the gap up to the next known range.
   struct Found {
     std::optional<Range> range;
     uintptr_t end = 0;  // exclusive
   };
   Found Look(uintptr_t address) const;
-  // Of an address that no range holds: "12 bytes after allocation 0x7f0000000200 of 400 bytes", of the range
-  // that is nearest. Empty: it is in a range, or far from all.
+  // Describes an address that no range holds by the nearest range: "12 bytes after allocation 0x7f0000000200
+  // of 400 bytes". Empty: it is in a range, or far from all.
   std::string Near(uintptr_t address) const;
   // Removes the range that begins at `base`, if `accept` returns true (called under the lock).
   std::optional<Range> Remove(uintptr_t base, const std::function<bool(const Range&)>& accept);
-  // Changes what is known of the range with `address` in it; base and size stay. False: no such range.
+  // Changes the data of the range that holds `address`; base and size stay. False: no such range.
   bool Update(uintptr_t address, const std::function<void(Range&)>& change);
-  // Removes all that `accept` accepts, e.g. what a context leaves.
+  // Removes all ranges that `accept` accepts, e.g. those that a context leaves.
   std::vector<Range> RemoveAll(const std::function<bool(const Range&)>& accept);
   // Every range, by address.
   std::vector<Range> All() const;

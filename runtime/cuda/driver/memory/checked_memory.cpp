@@ -120,7 +120,7 @@ uint64_t CheckedMemory::LeavingVersion() {
   return leaving_version_;
 }
 
-// The latest that had the address: memory of pools is given out and freed many times.
+// The latest range that had the address: memory of pools is allocated and freed many times.
 const Range* CheckedMemory::Find(uintptr_t address) const {
   for (const std::deque<Range>* gone : {&kept_, &pooled_}) {
     const auto found = std::find_if(gone->rbegin(), gone->rend(),

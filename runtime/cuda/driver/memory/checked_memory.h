@@ -1,5 +1,5 @@
-// What the checks `memory` and `leak` keep of allocations: the memory that programs have given back, which is
-// not given out again for a while, and which call of the program made each allocation.
+// Data of the checks `memory` and `leak`: the memory that programs have freed, which is not allocated again
+// for a while, and the call of the program that made each allocation.
 #pragma once
 
 #include <atomic>
@@ -24,20 +24,20 @@ class CheckedMemory {
   CheckedMemory(bool keeps_freed, bool finds_leaks) : keeps_freed_(keeps_freed), finds_leaks_(finds_leaks) {}
 
   bool keeps_freed() const { return keeps_freed_; }
-  // To be called on the thread that made the range, before anybody else knows of it.
+  // Called on the thread that made the range, before other threads know it.
   void Made(const Range& range);
-  // The range has rows: of each `pitch` bytes from its beginning the program asked for `width`.
+  // The range has rows: the program requested `width` bytes of each `pitch` bytes from its beginning.
   void HasRows(uintptr_t base, size_t pitch, size_t width);
   struct Rows {
     size_t pitch = 0, width = 0;
   };
   Rows RowsOf(uintptr_t base) const;  // of a range; zero: none
-  // The program has freed the range. Returns the ranges whose memory may be given out again: this one where
-  // nothing is kept, else the oldest of those kept, until they are at most kMaxKept bytes.
+  // The program has freed the range. Returns the ranges whose memory may be allocated again: this one where
+  // nothing is kept, else the oldest of the kept ranges, until at most kMaxKept bytes are kept.
   std::vector<Range> Freed(const Range& range);
-  // What is kept, where memory is short.
+  // Returns all kept ranges; called when memory is short.
   std::vector<Range> DropKept();
-  // The range was freed by the program, and its owner may give it out again at any time.
+  // The program has freed the range, and its owner may allocate it again at any time.
   void FreedToPool(const Range& range);
   // The range was freed in a stream: launches before that may access it. `when` is done when its turn has
   // come.
@@ -48,9 +48,9 @@ class CheckedMemory {
   uint64_t LeavingVersion();
   // "8 bytes into 400 bytes at 0x7f.., which have been freed"; empty: the address is in no freed range.
   std::string Describe(uintptr_t address) const;
-  // A call that frees what is not there to be freed is a finding.
+  // Reports a call that frees memory which is not allocated.
   void ReportBadFree(const char* function, uintptr_t address) const;
-  // Ranges that the program has not freed, when their context or the process ends, are findings.
+  // Reports ranges that the program has not freed when their context or the process ends.
   void ReportLeaks(const std::vector<Range>& ranges);
 
   static constexpr size_t kMaxKept = size_t{256} << 20;  // bytes

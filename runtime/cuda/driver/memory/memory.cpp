@@ -1,4 +1,4 @@
-// Memory of contexts: where it comes from, when it is given back.
+// Memory of contexts: its allocation and its return to the heap.
 #include "runtime/cuda/driver/memory/memory.h"
 
 #include <unistd.h>

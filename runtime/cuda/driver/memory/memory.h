@@ -15,18 +15,18 @@ cuda::CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, un
                               std::byte** made);
 // Memory that AllocateMemory made; a __managed__ variable is managed memory too, but its module owns it.
 bool FromHeap(const Range& range);
-// Frees what AllocateMemory made and Allocations no longer lists.
+// Frees memory that AllocateMemory made and Allocations no longer lists.
 void ReleaseMemory(const Range& range);
 // The answer to a call that frees what it cannot: INVALID_VALUE, and a finding where memory is checked.
 cuda::CUresult RefuseFree(const char* function, uintptr_t address);
 // Waits for all work that could still use memory of this range.
 cuda::CUresult AwaitUsers(Context& current, const Range& range);
-// The context whose streams and error count when memory of `range` is given back: the thread's, and where it
-// has none, the one that made the memory. One address space identifies the owner, so programs may free after
-// they left their context.
+// The context whose streams and error matter when memory of `range` is freed: the thread's, or if it has
+// none, the one that made the memory. One address space identifies the owner, so programs may free after they
+// left their context.
 cuda::CUresult ContextToFree(const Range* range, Context*& context);
-// Has the context free at its end what Allocations lists as its own. To be called after ranges of a context
-// are inserted.
+// Lets the context free its ranges in Allocations when it ends. Called after ranges of a context are
+// inserted.
 void ReleaseAtEnd(Context& context);
 
 }  // namespace ptx2cpu::driver

@@ -1,4 +1,4 @@
-// cuMemAlloc and what belongs to it: device and managed memory, pitched memory, how much there is.
+// cuMemAlloc and related functions: device and managed memory, pitched memory, the amount of memory.
 #include <unistd.h>
 
 #include <mutex>

@@ -13,9 +13,9 @@ namespace {
 
 constexpr size_t kSlabBytes = 1 << 20;
 constexpr size_t kHugePage = 2 << 20;
-// What an H100 maps at once. In a process of its own, blocks of 1 byte to 4 MiB could be read and written
-// from 2 MiB before them on; after them to the end of the granule, and after those of up to a granule, which
-// come before memory of the context, for 2 MiB.
+// The granule that an H100 maps at once. As measured in a fresh process, blocks of 1 byte to 4 MiB could be
+// read and written from 2 MiB before them; after them to the end of the granule, and for 2 MiB after blocks
+// of up to a granule, which memory of the context follows.
 constexpr size_t kGranule = 2 << 20;
 constexpr size_t kBefore = kGranule, kSlabMapping = kBefore + 2 * kGranule;
 

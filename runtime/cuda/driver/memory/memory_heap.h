@@ -1,11 +1,11 @@
-// The source of device, pinned and managed memory: separate from the program's own heap, so that a
-// kernel that writes where it must not does not break the host program's malloc.
+// The source of device, pinned and managed memory: separate from the program's own heap, so that a wrong
+// store of a kernel does not break the host program's malloc.
 //
 // From 64 KiB up an allocation has a mapping of its own: an access far from it, and any access after the
 // free, is a fault that names kernel and thread. Smaller ones share slabs; they cost no system call. Around
-// either the program may touch as much as on a GPU, which maps 2 MiB at a time; programs read an element
-// before or after their array and drop it. With PTX2CPU_CHECK_BOUNDS=1 an allocation of its own ends (up to
-// alignment) at a guard page instead, and slabs have nothing around them.
+// both kinds the program may access as many bytes as on a GPU, which maps 2 MiB at a time: programs read an
+// element before or after their array and ignore it. With PTX2CPU_CHECK_BOUNDS=1 an allocation of its own
+// ends (up to alignment) at a guard page instead, and slabs have nothing around them.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class MemoryHeap {
   static constexpr size_t kOwnMapping = 64 * 1024;
 
   static MemoryHeap& Get();
-  // How much around a block can be touched.
+  // How many bytes around a block can be accessed.
   enum class Bounds : uint8_t { kGranule, kStrict };
   static Bounds BoundsWanted();
   explicit MemoryHeap(MemoryLimits& limits, Bounds bounds = BoundsWanted())
@@ -40,12 +40,12 @@ class MemoryHeap {
   // `alignment`: a power of two, at most a page. Contents are undefined. Null where memory runs out, or for
   // no bytes.
   void* Allocate(size_t bytes, size_t alignment = kAlignment);
-  // With the bytes and alignment it was allocated with.
+  // Frees memory; bytes and alignment are those of its allocation.
   void Free(void* memory, size_t bytes, size_t alignment = kAlignment);
   // Whether the address is in memory that small allocations share, in use or not. Larger ones are not
   // accessible when free.
   bool Shares(const void* address);
-  // The complete pages of an allocation; of a small one those of its slab, which has others in it.
+  // The complete pages of an allocation; for a small one those of its slab, which holds other allocations.
   struct Pages {
     std::byte* begin;
     size_t bytes;

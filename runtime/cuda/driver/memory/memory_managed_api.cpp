@@ -145,7 +145,8 @@ CUmemLocation Agreed(const Bytes& bytes, CUmemLocation Advice::* which) {
   return differ || !agreed ? CUmemLocation{CU_MEM_LOCATION_TYPE_INVALID, 0} : *agreed;
 }
 
-// Those that were named for all pieces: devices in order, then the host; the rest of the list is filled up.
+// The processors that are named for all pieces: devices in order, then the host; the rest of the list is
+// filled.
 std::vector<int> AccessedBy(const Bytes& bytes, size_t count) {
   std::optional<std::set<int>> all;
   AdviceMap::Get().Look(bytes.begin, bytes.end, [&](const Advice& advice) {

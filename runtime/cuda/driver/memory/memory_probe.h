@@ -1,4 +1,4 @@
-// Whether an address that the driver does not know is mapped memory.
+// Finds out whether an address that the driver does not know is mapped memory.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ class MemoryPool {
   const cuda::CUmemPoolProps& properties() const { return properties_; }
   bool managed() const { return properties_.allocType == cuda::CU_MEM_ALLOCATION_TYPE_MANAGED; }
   PoolBlocks& blocks() { return blocks_; }
-  // Of a pool of another process, else null.
+  // The imports of a pool of another process; null for other pools.
   PoolImports* imports() { return imports_.get(); }
   // The file that processes share; -1: none.
   int file() const { return imports_ != nullptr ? imports_->file() : blocks_.file(); }
@@ -37,7 +37,8 @@ class MemoryPool {
   std::atomic<int> follow_events{1}, opportunistic{1}, internal_dependencies{1};
   std::atomic<size_t> outstanding{0};  // allocations
 
-  // What a device may do with the pool's memory. Kept and reported; all devices here can access everything.
+  // The access of a device to the pool's memory. It is only kept and reported; all devices here can access
+  // everything.
   cuda::CUmemAccess_flags Access(int device) const;
   void SetAccess(int device, cuda::CUmemAccess_flags flags);
 
@@ -49,8 +50,8 @@ class MemoryPool {
   std::map<int, cuda::CUmemAccess_flags> access_;  // by device; where nothing was set: the pool's own device
 };
 
-// Memory out of a pool for a stream that is not captured. The range is known to Allocations then. `stream`
-// null: for use at once.
+// Allocates from a pool for a stream that is not captured, and adds the range to Allocations. `stream` null:
+// for use at once.
 cuda::CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream,
                                 cuda::CUdeviceptr* made);
 // Memory of a graph's allocation node: these are the flags of its range.
@@ -63,12 +64,12 @@ void FreePoolMemory(const Range& range, rt::Ticket freed);
 // The pool that cuMemAllocAsync takes from on this device.
 MemoryPool& CurrentPool(int device);
 
-// To be called after a stream, an event or a context was waited for: pools free what they hold beyond
-// their release threshold. Costs nothing while no pool does. Less than 64 MiB is kept in any case: a program
+// Called after a wait for a stream, an event or a context: pools free the memory that they hold beyond their
+// release threshold. Costs nothing while no pool holds more. Less than 64 MiB is kept in any case: a program
 // that allocates, frees and waits in a loop, with the default threshold of 0, would pay for fresh pages each
 // time.
 void TrimPoolsAfterWait();
-// All pools free what is not in use.
+// Lets all pools free memory that is not in use.
 void ReleaseIdlePools();
 
 }  // namespace ptx2cpu::driver

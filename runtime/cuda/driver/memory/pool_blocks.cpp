@@ -16,7 +16,7 @@ size_t PageSize() {
   return size;
 }
 
-// Free blocks whose stream is not done yet are passed over, but not without end.
+// Free blocks whose stream is not done yet are skipped, up to a limit.
 constexpr int kMaxCandidates = 64;
 
 bool Pending(rt::Ticket& ticket) {

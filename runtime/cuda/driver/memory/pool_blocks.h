@@ -32,7 +32,8 @@ class PoolBlocks {
     bool completed = true;  // take blocks of other streams whose free is done
     bool wait = true;       // take blocks of other streams by waiting for their free
   };
-  // Null: no memory. `*wait` is what the stream has to wait for before it touches the block; nothing, mostly.
+  // Null: no memory. `*wait` receives the ticket that the stream must wait for before it accesses the block;
+  // mostly none.
   std::byte* Allocate(size_t bytes, const rt::Stream* stream, Reuse reuse, rt::Ticket* wait);
   // A block that Allocate returned; reusable by others when `freed` is done.
   void Free(std::byte* block, rt::Ticket freed);
@@ -45,7 +46,7 @@ class PoolBlocks {
     size_t used = 0, used_high = 0;          // bytes requested
   };
   Sizes sizes() const;
-  // The file of a shared pool, and where in it a byte of a chunk is.
+  // The file of a shared pool, and the offset of a chunk's byte in it.
   int file() const { return file_.number(); }
   size_t OffsetOf(const std::byte* byte) const;
   void ResetReservedHigh();

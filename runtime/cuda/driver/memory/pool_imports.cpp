@@ -11,7 +11,7 @@ PoolImports::~PoolImports() {
   for (const Mapping& mapping : freed_) munmap(mapping.base, mapping.bytes);
 }
 
-// Under the lock.
+// Called under the lock.
 void PoolImports::UnmapDone() {
   std::erase_if(freed_, [](const Mapping& mapping) {
     if (!mapping.freed.Done()) return false;

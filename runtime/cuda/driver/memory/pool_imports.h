@@ -1,4 +1,4 @@
-// A pool of another process: a file that this one maps where it is given an address in it.
+// A pool of another process: a file of which this process maps the parts whose addresses it receives.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Every pool there is, and which one each device uses.
+// All existing pools, and the pool that each device uses.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace ptx2cpu::driver {
 
-// All pools, also those whose handle is gone while memory of theirs is in use.
+// All pools, also those whose handle has ended while memory of theirs is in use.
 class PoolTable {
  public:
   static PoolTable& Get() {

@@ -1,6 +1,7 @@
-// Device memory that processes share: allocations of this one that others may open, and what this one opened.
+// Device memory that processes share: allocations of this process that others may open, and those of others
+// that it has opened.
 //
-// An allocation becomes a mapping of a file without a name when it is first exported; what was in it is
+// An allocation becomes a mapping of a file without a name when it is first exported; its contents are
 // copied. Allocations that were never exported stay private memory, which is cheaper to make. Small ones
 // share slabs, so all of a slab is shared then, as all of a GPU's allocation granule is.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace ptx2cpu::driver {
 
-// What a CUipcMemHandle holds.
+// The contents of a CUipcMemHandle.
 struct SharedPlace {
   static constexpr uint32_t kMagic = 0x50325831;
   uint32_t magic = kMagic;
@@ -33,15 +34,15 @@ class SharedMemory {
 
   // `range` is from the heap, and no work that uses it is queued. OPERATING_SYSTEM, OUT_OF_MEMORY.
   cuda::CUresult Export(const Range& range, SharedPlace& place);
-  // To be called before the heap gets memory back: what was exported of its own becomes private again.
+  // Called before memory returns to the heap: an exported range becomes private again.
   void Withdraw(const Range& range);
 
-  // Opens what another process exported; once more where it is open. INVALID_VALUE: not a place;
-  // INVALID_HANDLE: that process has ended or has freed it.
+  // Opens memory that another process has exported; it may be opened several times. INVALID_VALUE: not a
+  // place; INVALID_HANDLE: that process has ended or has freed it.
   cuda::CUresult Open(const SharedPlace& place, const void* context, cuda::CUdeviceptr* address);
   // Whether it is memory that Open returned.
   bool Opened(const Range& range) const;
-  // Work that uses it must have ended. It is unmapped when it was closed as often as it was opened.
+  // Work that uses it must have ended. It is unmapped when it has been closed as often as it was opened.
   cuda::CUresult Close(const Range& range);
 
  private:

@@ -1,4 +1,4 @@
-// cuMemAddressReserve, cuMemCreate, cuMemMap and what belongs to them.
+// cuMemAddressReserve, cuMemCreate, cuMemMap and related functions.
 #include "driver_api.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/device.h"

@@ -1,5 +1,5 @@
-// The state of streams and events in a capture in progress, and what captures forbid. What a capture makes is
-// a graph: graph/graph_capture.h.
+// The state of streams and events in a capture in progress, and the calls that captures forbid.
+// graph/graph_capture.h makes the graph of a capture.
 #pragma once
 
 #include <memory>
@@ -47,7 +47,7 @@ struct CapturedPlace {
   std::vector<GraphEdge> nodes;
 };
 
-// Captures in progress are known from the one call to the other.
+// A capture counts as in progress from AddCapture to RemoveCapture.
 void AddCapture(const std::shared_ptr<Capture>& capture);
 void RemoveCapture(const Capture& capture);
 
@@ -57,12 +57,14 @@ void RemoveCapture(const Capture& capture);
 cuda::CUresult AllowedDuringCapture();
 // The calling thread's mode becomes `mode`; returns the one before.
 cuda::CUstreamCaptureMode ExchangeCaptureMode(cuda::CUstreamCaptureMode mode);
-// What can never be done with a captured stream: STREAM_CAPTURE_UNSUPPORTED, and the capture is invalid.
+// Refuses an operation that is never legal on a captured stream: STREAM_CAPTURE_UNSUPPORTED, and the capture
+// becomes invalid.
 cuda::CUresult RefuseCapturedStream(StreamObject& stream);
-// What would make the legacy stream wait for blocking streams of which one is captured:
-// STREAM_CAPTURE_IMPLICIT, and such captures are invalid.
+// Refuses an operation that would make the legacy stream wait for blocking streams of which one is captured:
+// STREAM_CAPTURE_IMPLICIT, and such captures become invalid.
 cuda::CUresult RefuseImplicit(Context& context);
-// Waiting for all of a context, in any mode: STREAM_CAPTURE_UNSUPPORTED where something in it is captured.
+// For functions that wait for a whole context, in any mode: STREAM_CAPTURE_UNSUPPORTED where a stream in it
+// is captured.
 cuda::CUresult AllowedForContext(Context& context);
 
 }  // namespace ptx2cpu::driver

@@ -24,13 +24,13 @@ class EventObject {
   Context& context() const { return context_; }
   unsigned flags() const { return flags_; }
   rt::Event& event() { return event_; }
-  // What other processes see of it; null: nothing, the event was not made for that.
+  // The part of it that other processes share; null: the event is not shared.
   const std::shared_ptr<SharedEvent>& shared() const { return shared_; }
   // The latest record, by whichever process.
   bool Query() const { return shared_ ? shared_->Done(shared_->Latest()) : event_.Query(); }
   void Synchronize() const { shared_ ? shared_->Await(shared_->Latest()) : event_.Synchronize(); }
 
-  // Where the latest record was, if that was in a capture.
+  // The place of the latest record, if that was in a capture.
   CapturedPlace place() const {
     std::lock_guard lock(mutex_);
     return place_;

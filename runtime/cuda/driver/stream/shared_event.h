@@ -31,7 +31,7 @@ class SharedEvent {
   bool Export(ExportedName& name);
 
  private:
-  // Records that may be under way at once; one beyond waits for the place of an earlier one.
+  // The number of records that may be pending at once; a further one waits for the place of an earlier one.
   static constexpr uint64_t kPlaces = 511;
   struct Page {
     std::atomic<uint64_t> latest;

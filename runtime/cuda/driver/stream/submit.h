@@ -10,7 +10,7 @@
 
 namespace ptx2cpu::driver {
 
-// What a stream handle means to the calling thread: null is the legacy stream, or the thread's own while
+// The stream of a handle for the calling thread: null is the legacy stream, or the thread's own while
 // api::PerThreadDefaultStream is active. NOT_INITIALIZED, INVALID_CONTEXT, the sticky error of the stream's
 // context, INVALID_HANDLE.
 cuda::CUresult StreamOf(cuda::CUstream handle, StreamObject*& stream);
@@ -39,7 +39,7 @@ cuda::CUresult Submit(cuda::CUstream handle, rt::Work work, const Describe& desc
   return Submit(*stream, std::move(work), describe);
 }
 
-// Waits until the stream has done everything, and returns the sticky error if there is one then.
+// Waits until the stream has completed all operations, and then returns the sticky error if there is one.
 cuda::CUresult SynchronizeStream(StreamObject& stream);
 
 }  // namespace ptx2cpu::driver
