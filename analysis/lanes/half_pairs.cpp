@@ -85,7 +85,7 @@ class PairFinder {
 
   bool Add(InstId low, InstId high, size_t first) {
     const Inst &x = f_.at_inst(low), &y = f_.at_inst(high);
-    if (!MayPair(x) || x.op != y.op || x.type != y.type || x.from != y.from || x.attrs != y.attrs ||
+    if (!MayPair(x) || !MayPair(y) || x.op != y.op || x.type != y.type || x.from != y.from || x.attrs != y.attrs ||
         x.operands.size() != y.operands.size() || y.results.size() != 1)
       return false;
     Joined joined;

@@ -75,6 +75,12 @@ constexpr Form kForms[] = {
      "mov.b32 %r, 0x3C003800; fma.rn.f16x2 %r, %r, %x, %y; mov.b32 %y, 0x34003A00; fma.rn.f16x2 %r, %r, %x, "
      "%y;"},
     {'f', "mov.b32 %r, 0x3C003800; ex2.approx.f16x2 %r, %r; fma.rn.f16x2 %r, %r, %x, %y;"},
+    // The high half is one for all threads of the block, and is read so too.
+    {'w',
+     "mov.u32 %i, %ctaid.x; cvt.rn.f32.u32 %b, %i; and.b32 %x, %x, 0xFF; cvt.rn.f32.u32 %a, %x; "
+     "cvt.rn.f16.f32 %l, %a; cvt.rn.f16.f32 %h, %b; mov.b32 %r, {%l, %h}; add.f16 %g, %h, %h; "
+     "cvt.rzi.u32.f16 %i, %g; add.u32 %r, %r, %i; setp.gt.f16 %p, %h, %g; "
+     "@%p add.u32 %r, %r, 5;"},
 };
 constexpr size_t kCount = std::size(kForms);
 
