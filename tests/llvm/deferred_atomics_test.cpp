@@ -257,6 +257,50 @@ TEST_CASE("words that a byte chooses by a power of two", "[deferred]") {
   }
 }
 
+TEST_CASE("words that numbers choose whose sums wrap around in 16 bits, or saturate", "[deferred]") {
+  const std::string load = R"(
+  .reg .b16 %h;
+  and.b32 %a, %i, 255;
+  mul.wide.u32 %d, %a, 2;
+  add.s64 %d, %out, %d;
+  ld.global.nc.u16 %h, [%d];
+)";
+  // Most words that the numbers choose are near those of 0, 1 and the largest number; others are far away.
+  const std::string wraps = load + R"(
+  mul.lo.u16 %h, %h, 65533;
+  add.u16 %h, %h, 4000;
+  mul.wide.u16 %a, %h, 4;
+  cvt.u64.u32 %d, %a;
+  add.s64 %at, %table, %d;
+  red.global.add.u32 [%at], 3;
+)";
+  const std::string saturates = load + R"(
+  cvt.u32.u16 %a, %h;
+  add.sat.s32 %a, %a, 0x7FFFF000;
+  mul.wide.u32 %d, %a, 4;
+  sub.s64 %table, %table, 0x1FFFFC000;
+  add.s64 %at, %table, %d;
+  red.global.add.u32 [%at], 3;
+)";
+  std::vector<uint16_t> numbers(256);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<uint16_t>(i % 31 == 30 ? 257 * i : i);
+  for (const Machine& machine : kMachines) {
+    for (const bool is_sum : {false, true}) {
+      INFO(machine.target << " " << machine.width << ", " << is_sum);
+      const Kernel kernel = Compile(Tally(is_sum ? saturates : wraps), machine);
+      CHECK(kernel.Defers());
+      std::vector<uint32_t> table(65536), expected = table;
+      const Launch launch{.blocks = 40};
+      for (uint32_t i = 0; i < launch.blocks * launch.threads; ++i) {
+        const uint16_t number = numbers[i % 256];
+        expected[is_sum ? std::min<uint32_t>(number, 0xFFF) : static_cast<uint16_t>(4000 - 3 * number)] += 3;
+      }
+      MustRun(kernel, launch, table.data(), numbers.data());
+      CHECK(table == expected);
+    }
+  }
+}
+
 TEST_CASE("a word that is misaligned, or beyond the window's pages, faults in its own block", "[deferred]") {
   for (const Machine& machine : kMachines) {
     INFO(machine.target << " " << machine.width);

@@ -78,9 +78,13 @@ namespace {
 constexpr int kMaxIndexBits = 16;  // of indices of which all values may be in the window
 
 // Whether what is made of the source is a sum of things that are the same in all lanes and a multiple of it.
+// Of 16 bits, sums that wrap around are neither, and three of them say nothing of the others: in 32 bits,
+// those are in no window that do.
 bool IsLinear(ValueId source, std::span<const ir::Inst* const> made) {
   using enum ir::Opcode;
   for (const ir::Inst* inst : made) {
+    const bool wraps_far = inst->op == kZext || ir::Bits(inst->type) >= 32;
+    if (!wraps_far || (inst->attrs.flags & ir::kSat) != 0) return false;
     const bool is_linear = inst->op == kZext || inst->op == kMul || inst->op == kAdd ||
                            inst->op == kToGeneric || inst->op == kFromGeneric ||
                            (inst->op == kShl && inst->operands[0] == source);
