@@ -35,6 +35,7 @@
 #include "lowering/llvm/optimize/register_pressure.h"
 #include "lowering/llvm/optimize/regroup_masks.h"
 #include "lowering/llvm/optimize/streams_beside_gathers.h"
+#include "lowering/llvm/optimize/turn_order.h"
 #include "lowering/llvm/optimize/unrolling.h"
 #include "lowering/llvm/optimize/unused_lanes.h"
 #include "lowering/llvm/optimize/vector_halves.h"
@@ -84,7 +85,8 @@ constexpr std::string_view kFull =
     ")),"
     "function<eager-inv>("
     "  "
-    "loop-simplify,lcssa,hoist-gathers,gather-turns,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,"
+    "loop-simplify,lcssa,hoist-gathers,gather-turns,jam-rows,keep-large-loops,keep-order-of-turns,"
+    "  loop-vectorize,keep-long-loops,"
     "  loop-unroll<O3>,"
     "  sroa<modify-cfg>,narrow-known-masks,load-rows-by-distance,instcombine<no-verify-fixpoint>,simplifycfg,"
     "  join-stores,join-trees,early-cse<memssa>,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs,"
@@ -150,7 +152,14 @@ constexpr OwnPass kOwnPasses[] = {
     {"sink-into-rare-blocks", SinkIntoRareBlocks::name, Add<SinkIntoRareBlocks>},
 };
 
+// Not among those that may be left out: without it LLVM's vectorizer is wrong.
+constexpr llvm::StringLiteral kOrderOfTurns = "keep-order-of-turns";
+
 bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
+  if (name == kOrderOfTurns) {
+    Add<KeepOrderOfTurns>(passes);
+    return true;
+  }
   const auto* own = std::ranges::find(kOwnPasses, std::string_view(name), &OwnPass::name);
   if (own == std::end(kOwnPasses)) return false;
   own->add(passes);
