@@ -41,7 +41,7 @@ class Reader {
     }
     if (op == Opcode::kLoad) return Pointer(*inst);
     if (op == Opcode::kSext || op == Opcode::kZext) return Widened(*inst);
-    if (op == Opcode::kAdd)
+    if (op == Opcode::kAdd && (inst->attrs.flags & ir::kSat) == 0)
       return Added(Read(inst->operands[0], depth - 1), Read(inst->operands[1], depth - 1));
     if (op == Opcode::kMul || op == Opcode::kShl) return Scaled(*inst, depth);
     return std::nullopt;
@@ -127,7 +127,7 @@ class Reader {
     if (IsSpecial(value, ir::Special::kTidX)) return Index{.threads = 1};
     if (IsSpecial(value, ir::Special::kCtaidX)) return Index{.blocks = 1};
     if (inst->op == Opcode::kMul || inst->op == Opcode::kShl) return Times(*inst, depth);
-    if (inst->op != Opcode::kAdd) return std::nullopt;
+    if (inst->op != Opcode::kAdd || (inst->attrs.flags & ir::kSat) != 0) return std::nullopt;
     const auto a = IndexOf(inst->operands[0], depth - 1), b = IndexOf(inst->operands[1], depth - 1);
     if (!a || !b) return std::nullopt;
     return Index{a->begins + b->begins, a->blocks + b->blocks, a->threads + b->threads,

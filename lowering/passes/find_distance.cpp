@@ -115,7 +115,8 @@ bool DistanceFinder::IsSame(ValueId a, ValueId b) const {
 ValueId DistanceFinder::RootOf(ValueId value) const {
   for (int depth = 0; depth < kMaxDepth; ++depth) {
     const ir::Inst* def = DefinitionOf(f_, value);
-    if (def == nullptr || !IsLinearInLowBits(def->op) || def->type != ir::Type::kI32) return value;
+    if (def == nullptr || !IsLinearInLowBits(def->op) || def->type != ir::Type::kI32 || def->attrs.flags != 0)
+      return value;
     if (def->op == Opcode::kMul || def->op == Opcode::kAnd || def->op == Opcode::kOr) return value;
     if (NumberOf(f_, def->operands[1])) {
       value = def->operands[0];

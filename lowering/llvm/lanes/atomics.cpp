@@ -78,8 +78,8 @@ namespace {
 constexpr int kMaxIndexBits = 16;  // of indices of which all values may be in the window
 
 // Whether what is made of the source is a sum of things that are the same in all lanes and a multiple of it.
-// Of 16 bits, sums that wrap around are neither, and three of them say nothing of the others: in 32 bits,
-// those are in no window that do.
+// Not in 16 bits, where sums may wrap around between three words that are in the window; in 32 bits, those
+// that wrap around are in none.
 bool IsLinear(ValueId source, std::span<const ir::Inst* const> made) {
   using enum ir::Opcode;
   for (const ir::Inst* inst : made) {

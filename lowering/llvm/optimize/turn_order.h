@@ -6,8 +6,7 @@
 
 namespace ptx2cpu::lowering {
 
-// Turns of a loop over threads do not depend on each other, which LLVM's vectorizer is told; what one turn
-// does has its order:
+// Turns of a loop over threads are declared not to depend on each other; what one turn does has its order:
 //
 //   p[4 * i] = a ; b = *q ; p[4 * i + 1] = c        q may be p + 4 * i
 //
