@@ -64,7 +64,7 @@ void Writer::Prologue() {
   Line("st.shared.u32 [{}], {}", Compute("mad.lo.u32", i, 4, "%shared"),
        Compute("mul.lo.u32", i, 0x85EBCA6B));
   Line("add.u32 {}, {}, %block", i, i);
-  Line("setp.lt.u32 {}, {}, {}", more, i, kTileWords + kTableWords);
+  Line("setp.lt.u32 {}, {}, {}", more, i, SharedWords());
   Line("@{} bra {}", more, again);
   Barrier();
 }
@@ -125,7 +125,7 @@ std::string Writer::Run() {
   }
   std::string text = fmt::format("// seed {}\n.version 8.3\n.target sm_90\n.address_size 64\n\n", tree_.seed);
   if (uses_shared_)
-    text += fmt::format(".shared .align 16 .b8 {}_shared[{}];\n\n", kernel_, 4 * (kTileWords + kTableWords));
+    text += fmt::format(".shared .align 16 .b8 {}_shared[{}];\n\n", kernel_, 4 * SharedWords());
   if (uses_table_) {
     // Zeros, ones, infinities, NaNs, subnormal numbers, factors of products next to the least normal number,
     // and words of everyday size.

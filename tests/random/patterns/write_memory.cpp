@@ -167,6 +167,17 @@ void Writer::LoadOwn(const Node& node, const Place& place) {
   const std::string cell = ThreadCell(place, cell_random, cells);
   const std::string base = ComputeWide("add.s64", "%stores", area.offset);
   const std::string address = Address(base, cell, area.element.Size(), random);
+  if (random.Chance(2)) {  // parts of the cell, as elements of any width
+    const Element& part = PickElement(random);
+    if (part.Size() <= area.element.Size()) {
+      const auto at = [&] {
+        return fmt::format("{}+{}", address, random.Below(area.element.Size() / part.Size()) * part.Size());
+      };
+      if (random.Chance(2))
+        StoreFrom(".global", part, at(), random.Chance(4) ? Condition(place, random) : "", place, random);
+      LoadInto(".global", part, at(), "", random);
+    }
+  }
   LoadInto(".global", area.element, address, random.Chance(4) ? Condition(place, random) : "", random);
 }
 
@@ -180,6 +191,30 @@ void Writer::Local(const Node& node, const Place& place) {
   Line("st.local.u32 [{}], {}", address(), Index(place, random, 1));
   if (random.Chance(3)) Line("st.local.u8 [%local+{}], %h", random.Below(4 * kLocalWords));
   Assign(Compute("ld.local.u32", fmt::format("[{}]", address())), random);
+}
+
+// Words of shared memory that no other thread accesses: without a barrier.
+void Writer::OwnShared(const Node& node, const Place& place) {
+  uses_shared_ = uses_own_ = true;
+  RandomWords random(node.word[0]);
+  const std::string own = Compute("mul.lo.u32", "%lin", 4 * kOwnWords);
+  const std::string base = Compute("add.u32", own, Compute("add.u32", "%shared", kOwnBegin));
+  const auto address = [&](const Element& element) {
+    const uint32_t count = 4 * kOwnWords / element.Size();
+    const std::string at = random.Chance(2) ? std::to_string(random.Below(count))
+                                            : Bounded(Index(place, random, random.Below(2)), count, random);
+    return Compute("mad.lo.u32", at, element.Size(), base);
+  };
+  const uint32_t steps = 1 + random.Below(4);
+  for (uint32_t step = 0; step < steps; ++step) {
+    const Element& element = PickElement(random);
+    const std::string at = address(element);
+    const std::string guard = random.Chance(4) ? Condition(place, random) : "";
+    if (random.Chance(2))
+      StoreFrom(".shared", element, at, guard, place, random);
+    else
+      LoadInto(".shared", element, at, guard, random);
+  }
 }
 
 void Writer::GlobalAtomic(const Node& node, const Place& place) {

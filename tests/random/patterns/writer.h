@@ -1,6 +1,7 @@
 // The writer of one kernel; one function per statement kind.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,26 @@ struct Element {
   bool is_float;
   uint32_t Size() const { return bytes * count; }
 };
+
+// Elements side by side that a thread goes through, and what it adds up.
+struct Row {
+  const char* suffix;  // of ld and st
+  uint32_t bytes;      // of an element
+  bool is_double;
+  uint32_t length = 0, pitch = 0;  // elements
+  std::string sum = {};
+  bool IsWide() const { return bytes == 8; }
+};
+
+// Registers of 16 bits: f16 or bf16.
+struct Halves {
+  std::string type, low, high;
+};
+
+inline constexpr uint32_t kVariables = 3, kFloatVariables = 2;  // %a<n>, %g<n>
+// Words of shared memory: a tile, a table of atomics, and some words of each thread.
+inline constexpr uint32_t kTileWords = 1024, kTableWords = 64, kLocalWords = 8, kConstants = 64;
+inline constexpr uint32_t kOwnWords = 4, kOwnBegin = 4 * (kTileWords + kTableWords);
 
 class Writer : random_kernels::TextWriter {
  public:
@@ -97,9 +118,26 @@ class Writer : random_kernels::TextWriter {
   void Store(const Node& node, const Place& place);
   void LoadOwn(const Node& node, const Place& place);
   void Local(const Node& node, const Place& place);
+  void OwnShared(const Node& node, const Place& place);
   void GlobalAtomic(const Node& node, const Place& place);
   void AtomicResult(const Node& node, const Place& place);
   void SharedAtomic(const Node& node, const Place& place);
+
+  // -- write_rows.cpp --
+  void OverRow(const Row& row, RandomWords& random,
+               const std::function<void(const std::string& number)>& body);
+  std::string ElementAt(const Row& row, const std::string& base, const std::string& begin,
+                        const std::string& k, RandomWords& random);  // its address
+  void AddToSum(const Row& row, const std::string& value);
+  void AddElement(const Row& row, const std::string& address);
+  void OwnRow(const Row& row, const Place& place, uint32_t word, RandomWords& random);
+  void Rows(const Node& node, const Place& place);
+  std::string WordOfHalves(const Place& place, RandomWords& random);
+  Halves OtherHalves(const Halves& halves, const Place& place, RandomWords& random);
+  void ScaleHalves(const Halves& made, const Halves& halves, const Place& place, RandomWords& random);
+  void ChooseHalves(const Halves& made, const Halves& x, const Halves& y, RandomWords& random);
+  void StepOfHalves(const Halves& halves, const Place& place, RandomWords& random);
+  void HalvesOfWord(const Node& node, const Place& place);
 
   // -- write_blocks.cpp --
   void Barrier() { Line("bar.sync 0"); }
@@ -130,12 +168,11 @@ class Writer : random_kernels::TextWriter {
   std::string kernel_;
   uint32_t shorts_ = 0, floats_ = 0;
   uint32_t stored_bytes_ = 0;
-  bool uses_shared_ = false, uses_table_ = false, uses_local_ = false, ended_ = false;
+  uint32_t SharedWords() const {
+    return kTileWords + kTableWords + (uses_own_ ? kOwnWords * tree_.BlockThreads() : 0);
+  }
+  bool uses_shared_ = false, uses_table_ = false, uses_local_ = false, uses_own_ = false, ended_ = false;
   std::vector<Area> areas_;
 };
-
-inline constexpr uint32_t kVariables = 3, kFloatVariables = 2;  // %a<n>, %g<n>
-// Words of shared memory: a tile, then a table of atomics.
-inline constexpr uint32_t kTileWords = 1024, kTableWords = 64, kLocalWords = 8, kConstants = 64;
 
 }  // namespace ptx2cpu::random_patterns
