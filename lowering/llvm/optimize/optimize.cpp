@@ -17,6 +17,7 @@
 #include "ir/internal_error.h"
 #include "lowering/forms.h"
 #include "lowering/llvm/optimize/gather_turns.h"
+#include "lowering/llvm/optimize/gathers_by_loads.h"
 #include "lowering/llvm/optimize/halves_of_masks.h"
 #include "lowering/llvm/optimize/hoist_gathers.h"
 #include "lowering/llvm/optimize/idle_trips.h"
@@ -127,7 +128,8 @@ void Add(llvm::FunctionPassManager& passes) {
 }
 
 // Last, where the machine wants them.
-constexpr std::string_view kMaskWords = "keep-masks-as-words", kPlainStores = "cache-stores-beside-gathers";
+constexpr std::string_view kMaskWords = "keep-masks-as-words", kLoads = "gathers-by-loads",
+                           kPlainStores = "cache-stores-beside-gathers";
 
 constexpr OwnPass kOwnPasses[] = {
     {"divide-huge-blocks", DivideHugeBlocks::name, Add<DivideHugeBlocks>},
@@ -280,6 +282,7 @@ std::vector<std::string_view> OwnPasses() {
   std::vector<std::string_view> names;
   for (const OwnPass& own : kOwnPasses) names.push_back(own.name);
   names.push_back(kMaskWords);
+  names.push_back(kLoads);
   names.push_back(kPlainStores);
   return names;
 }
@@ -348,11 +351,15 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimisa
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepMasksAsWords(lanes)));
     if (changed != nullptr) changed->emplace(kMaskWords);
   }
-  bool has_plain_stores = false;
+  bool has_loads = false, has_plain_stores = false;
+  if (level > 1 && GathersAreSlow(machine) && !IsOmitted(omit, kLoads))
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(GathersByLoads(&has_loads)));
   if (level > 1 && GathersWaitForStreams(machine) && !IsOmitted(omit, kPlainStores))
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(CacheStoresBesideGathers(&has_plain_stores)));
   passes.run(module, modules);
-  if (has_plain_stores && changed != nullptr) changed->emplace(kPlainStores);
+  if (changed == nullptr) return;
+  if (has_loads) changed->emplace(kLoads);
+  if (has_plain_stores) changed->emplace(kPlainStores);
 }
 
 Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
