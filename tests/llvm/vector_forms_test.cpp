@@ -5,7 +5,225 @@
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
+<<<<<<< HEAD
 using namespace ptx2cpu::llvm_test::forms;
+=======
+
+namespace {
+
+// A kernel (in: u64, out: u64) whose threads have %i, their number, and %v, their word of in.
+std::string Kernel(const std::string& body) {
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout)
+{
+  .reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %i, %n, %v, %a<8>; .reg .f32 %f<8>; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %in, %in, %at;
+  add.s64 %at, %out, %at;
+  ld.global.u32 %v, [%in];
+)" + body +
+         R"(
+  st.global.u32 [%at], %v;
+  ret;
+}
+)";
+}
+
+// Optimised LLVM IR.
+std::string CodeOf(const std::string& ptx, const std::string& target = "x86-64-v4") {
+  // Gathers stay what they are.
+  auto jit = lowering::Jit::Create({.entry_points = EntryPoints(),
+                                    .target = *lowering::ResolveTarget(target),
+                                    .omit = "gathers-by-loads"});
+  REQUIRE(jit);
+  auto text = (*jit)->Explain(BuildKernel(ptx, "k"), "k", lowering::Jit::Stage::kOptimized);
+  REQUIRE(text);
+  return *text;
+}
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// 100 rounds, and something in each.
+std::string Rounds(const std::string& round) {
+  return Kernel("  mov.u32 %n, 0;\nagain:\n" + round +
+                "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p0, %n, 100;\n  @%p0 bra again;\n");
+}
+
+const std::string kMix = "  shf.l.wrap.b32 %a0, %v, %v, 7;\n  xor.b32 %v, %a0, %n;\n";
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a loop with an atomic in a rare arm is a loop over vectors", "[forms]") {
+  const std::string found =
+      "  setp.ne.u32 %p1, %v, 12345;\n  @%p1 bra other;\n  atom.global.add.u32 %a1, [%out], 1;\nother:\n";
+  CHECK(Has(CodeOf(Rounds(Repeated(kMix, 8) + found)), "xor <32 x i32>"));
+}
+
+TEST_CASE("a loop over the grid's words that works lane by lane prefetches later trips", "[forms]") {
+  // Blocks of 64 count the low bits of words in shared memory.
+  const std::string tally = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+.reqntid 64
+{
+  .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %d<8>;
+  .shared .align 4 .b8 counts[256];
+  ld.param.u64 %d0, [pin];
+  ld.param.u64 %d1, [pout];
+  ld.param.u32 %r0, [pn];
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 2;
+  mov.u32 %r3, counts;
+  add.s32 %r4, %r3, %r2;
+  mov.u32 %r5, 0;
+  st.shared.u32 [%r4], %r5;
+  bar.sync 0;
+  mov.u32 %r6, %ctaid.x;
+  mov.u32 %r7, %ntid.x;
+  mad.lo.s32 %r8, %r6, %r7, %r1;
+  mov.u32 %r9, %nctaid.x;
+  mul.lo.s32 %r9, %r9, %r7;
+  setp.ge.u32 %p0, %r8, %r0;
+  @%p0 bra JOIN;
+AGAIN:
+  mul.wide.u32 %d2, %r8, 4;
+  add.s64 %d3, %d0, %d2;
+  ld.global.u32 %r10, [%d3];
+  and.b32 %r11, %r10, 63;
+  shl.b32 %r12, %r11, 2;
+  add.s32 %r12, %r3, %r12;
+  atom.shared.add.u32 %r13, [%r12], 1;
+  add.s32 %r8, %r8, %r9;
+  setp.lt.u32 %p1, %r8, %r0;
+  @%p1 bra AGAIN;
+JOIN:
+  bar.sync 0;
+  ld.shared.u32 %r14, [%r4];
+  mul.wide.u32 %d4, %r1, 4;
+  add.s64 %d5, %d1, %d4;
+  red.global.add.u32 [%d5], %r14;
+  ret;
+}
+)";
+  CHECK(Has(CodeOf(tally), "llvm.prefetch"));
+  std::string sums = tally;  // words one after the other, without atomics in the loop
+  sums.replace(sums.find("  atom.shared.add.u32 %r13, [%r12], 1;"), 38, "  add.u32 %r5, %r5, %r12;");
+  sums.replace(sums.find("%nctaid.x"), 9, "1");
+  CHECK_FALSE(Has(CodeOf(sums), "llvm.prefetch"));
+}
+
+TEST_CASE("a loop that strides by the grid prefetches later trips as far as there are any", "[forms]") {
+  // The sum of every nth word, by counter or by pointer, which begins at the thread's own.
+  auto sum = [](const std::string& stride, bool by_pointer) {
+    return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p; .reg .b32 %i, %n, %step, %v, %sum, %a<4>; .reg .b64 %in, %out, %at, %bytes;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %a2, %tid.x;
+  mad.lo.u32 %i, %a0, %a1, %a2;
+  mov.u32 %step, )" +
+           stride + R"(;
+  mul.lo.u32 %step, %step, %a1;
+  mov.u32 %sum, 0;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  add.s64 %at, %in, %at;
+  mul.wide.u32 %bytes, %step, 4;
+  setp.ge.u32 %p, %i, %n;
+  @%p bra DONE;
+AGAIN:
+)" +
+           (by_pointer
+                ? "  ld.global.u32 %v, [%at];\n  add.s64 %at, %at, %bytes;\n"
+                : "  mul.wide.u32 %at, %i, 4;\n  add.s64 %at, %in, %at;\n  ld.global.u32 %v, [%at];\n") +
+           R"(  add.u32 %sum, %sum, %v;
+  add.u32 %i, %i, %step;
+  setp.lt.u32 %p, %i, %n;
+  @%p bra AGAIN;
+DONE:
+  st.global.u32 [%out], %sum;
+  ret;
+}
+)";
+  };
+  CHECK(Has(CodeOf(sum("%nctaid.x", false)), "llvm.prefetch"));
+  CHECK(Has(CodeOf(sum("%nctaid.x", true)), "llvm.prefetch"));
+  CHECK_FALSE(Has(CodeOf(sum("1", false)), "llvm.prefetch"));  // by the block: in the order of memory
+}
+
+TEST_CASE("a block that reads rows of a matrix in each trip prefetches those of the next one", "[forms]") {
+  // Blocks of 32 x 8 sum up words of a column of tiles, which lie `stride` words apart.
+  auto tiles = [](const std::string& stride, const std::string& shape) {
+    return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+.reqntid )" +
+           shape +
+           R"(
+{
+  .reg .pred %p; .reg .b32 %n, %k, %x, %y, %row, %at, %mine, %other, %v, %sum; .reg .b64 %in, %out, %d;
+  .shared .align 4 .b8 tile[1024];
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  shl.b32 %at, %y, 5;
+  add.u32 %at, %at, %x;
+  shl.b32 %at, %at, 2;
+  mov.u32 %mine, tile;
+  add.u32 %mine, %mine, %at;
+  shl.b32 %other, %x, 2;
+  add.u32 %other, %other, 128;
+  mov.u32 %v, tile;
+  add.u32 %other, %other, %v;
+  mov.u32 %sum, 0;
+  mov.u32 %k, 0;
+AGAIN:
+  add.u32 %row, %k, %y;
+  mad.lo.u32 %row, %row, )" +
+           stride + R"(, %x;
+  mul.wide.u32 %d, %row, 4;
+  add.u64 %d, %d, %in;
+  ld.global.u32 %v, [%d];
+  st.shared.u32 [%mine], %v;
+  bar.sync 0;
+  ld.shared.u32 %v, [%other];
+  add.u32 %sum, %sum, %v;
+  bar.sync 0;
+  add.u32 %k, %k, 8;
+  setp.lt.u32 %p, %k, %n;
+  @%p bra AGAIN;
+  cvt.u64.u32 %d, %at;
+  add.u64 %d, %d, %out;
+  st.global.u32 [%d], %sum;
+  ret;
+}
+)";
+  };
+  CHECK(Has(CodeOf(tiles("%n", "32, 8")), "llvm.prefetch"));
+  CHECK(Has(CodeOf(tiles("4096", "32, 8")), "llvm.prefetch"));
+  CHECK_FALSE(Has(CodeOf(tiles("%n", "32")), "llvm.prefetch"));  // one row
+}
+
+TEST_CASE("a loop that mostly consists of atomics is a loop over lanes", "[forms]") {
+  const std::string count =
+      "  and.b32 %v, %v, 60;\n  cvt.u64.u32 %in, %v;\n  add.s64 %in, %in, %out;\n"
+      "  atom.global.add.u32 %v, [%in], 1;\n";
+  CHECK_FALSE(Has(CodeOf(Rounds(count)), "and <32 x i32>"));
+}
+>>>>>>> dd1a0b27 (Lanes at constant distances are read by addresses of their own; tests that look for gathers keep them)
 
 TEST_CASE("a long body of a loop is a body of vectors", "[forms]") {
   CHECK(Has(CodeOf(Rounds(Repeated(kMix, 1000))), "xor <32 x i32>"));

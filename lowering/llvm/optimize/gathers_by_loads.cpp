@@ -162,14 +162,24 @@ class Gathers {
       pointers = b.CreateSelect(mask, pointers, b.CreateVectorSplat(type->getNumElements(), Zero()));
     llvm::Value* made = llvm::PoisonValue::get(type);
     for (unsigned n = 0; n < type->getNumElements(); ++n) {
-      llvm::LoadInst* load =
-          b.CreateAlignedLoad(type->getElementType(), b.CreateExtractElement(pointers, n), align);
+      llvm::LoadInst* load = b.CreateAlignedLoad(type->getElementType(), PointerOf(b, pointers, n), align);
       load->copyMetadata(gather, {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
       made = b.CreateInsertElement(made, load, n);
     }
     made->takeName(&gather);
     gather.replaceAllUsesWith(made);
     gather.eraseFromParent();
+  }
+
+  // Without a vector of addresses where they lie at constant distances.
+  static llvm::Value* PointerOf(llvm::IRBuilder<>& b, llvm::Value* pointers, unsigned lane) {
+    const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(pointers);
+    if (gep != nullptr && gep->getNumIndices() == 1 && !gep->getPointerOperandType()->isVectorTy()) {
+      const auto* distances = llvm::dyn_cast<llvm::Constant>(gep->getOperand(1));
+      llvm::Constant* distance = distances != nullptr ? distances->getAggregateElement(lane) : nullptr;
+      if (distance != nullptr) return b.CreateGEP(gep->getSourceElementType(), gep->getOperand(0), distance);
+    }
+    return b.CreateExtractElement(pointers, lane);
   }
 
   llvm::Value* Zero() {
