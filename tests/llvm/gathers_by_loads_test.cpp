@@ -90,11 +90,13 @@ std::vector<std::byte> Run(const std::string& text, const lowering::JitOptions& 
   return call.arguments[1].data;
 }
 
-std::string CodeOf(const Form& form, const std::string& omit) {
-  auto jit = lowering::Jit::Create(
-      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4"), .omit = omit});
+std::string CodeOf(const std::string& text, const std::string& omit, uint32_t width = 0) {
+  auto jit = lowering::Jit::Create({.entry_points = EntryPoints(),
+                                    .target = *lowering::ResolveTarget("x86-64-v4"),
+                                    .lane_width = width,
+                                    .omit = omit});
   REQUIRE(jit);
-  auto code = (*jit)->Explain(BuildKernel(Kernel(form, false), "k"), "k", lowering::Jit::Stage::kOptimized);
+  auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kOptimized);
   REQUIRE(code);
   return *code;
 }
@@ -127,10 +129,30 @@ TEST_CASE("gathers of any address do what threads one by one do", "[gathers]") {
 
 TEST_CASE("gathers of wide addresses are loads where gathers are slow", "[gathers]") {
   for (const Form& form : kForms) {
-    const std::string before = CodeOf(form, "gathers-by-loads"), after = CodeOf(form, "");
+    const std::string text = Kernel(form, false), before = CodeOf(text, "gathers-by-loads"),
+                      after = CodeOf(text, "");
     INFO(after);
     CHECK(Gathers(before));
     CHECK(Gathers(after) == form.remains);
     CHECK(after != before);
   }
+}
+
+TEST_CASE("of very many gathers only some are loads", "[gathers]") {
+  Form many{kForms[4].address, nullptr, false};
+  std::string load;
+  for (int n = 0; n < 160; ++n)
+    load +=
+        "  mul.lo.u64 %d, %d, %four;\n  add.s64 %at, %in, %d;\n  ld.global.u32 %w, [%at];\n  add.u32 %v, %v, "
+        "%w;\n";
+  load = "ld.global.u32 %v, [%at+4];\n  cvt.u64.u32 %d, %v;\n" + load;
+  many.load = load.c_str();
+  const std::string code = CodeOf(Kernel(many, false), "", 16);
+  size_t lanes = 0;
+  for (size_t at = code.find("extractelement"); at != std::string::npos;
+       at = code.find("extractelement", at + 1))
+    ++lanes;
+  CHECK(lanes > 1900);
+  CHECK(lanes < 3000);
+  CHECK(Gathers(code));
 }

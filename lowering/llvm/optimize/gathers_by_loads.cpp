@@ -1,5 +1,6 @@
 #include "lowering/llvm/optimize/gathers_by_loads.h"
 
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -16,6 +17,7 @@ namespace {
 namespace patterns = llvm::PatternMatch;
 
 constexpr int kDepth = 12;                 // instructions that an address is followed through
+constexpr unsigned kMaxLoads = 2048;       // of a function
 constexpr unsigned kLanesOfRegister = 16;  // of 4 bytes
 
 // Addresses of lanes as one that all have alike, and 32 bits of each lane, which have a sign, times a scale.
@@ -115,7 +117,7 @@ class Offsets {
 
 class Gathers {
  public:
-  explicit Gathers(llvm::Function& function) : function_(function) {}
+  Gathers(llvm::Function& function, const llvm::LoopInfo& loops) : function_(function), loops_(loops) {}
 
   bool Run() {
     llvm::SmallVector<llvm::CallBase*, 16> gathers;
@@ -126,6 +128,10 @@ class Gathers {
           gathers.push_back(call);
       }
     }
+    // Of many, those that run most often.
+    llvm::stable_sort(gathers, [&](const llvm::CallBase* x, const llvm::CallBase* y) {
+      return loops_.getLoopDepth(x->getParent()) > loops_.getLoopDepth(y->getParent());
+    });
     bool changed = false;
     for (llvm::CallBase* gather : gathers) changed |= Change(*gather);
     return changed;
@@ -141,6 +147,8 @@ class Gathers {
     if (!patterns::match(otherwise, patterns::m_CombineOr(patterns::m_Zero(), patterns::m_Undef())) &&
         !patterns::match(otherwise, patterns::m_AnyZeroFP()))
       return false;
+    if (lanes > loads_left_) return false;
+    loads_left_ -= lanes;
     ByLoads(gather);
     return true;
   }
@@ -194,6 +202,8 @@ class Gathers {
   }
 
   llvm::Function& function_;
+  const llvm::LoopInfo& loops_;
+  unsigned loads_left_ = kMaxLoads;
   llvm::Value* zero_ = nullptr;
 };
 
@@ -203,8 +213,10 @@ bool GathersAreSlow(const llvm::TargetMachine& machine) {
   return GathersWaitForStreams(machine) && machine.getMCSubtargetInfo()->checkFeatures("+avx512f");
 }
 
-llvm::PreservedAnalyses GathersByLoads::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-  if (!Gathers(function).Run()) return llvm::PreservedAnalyses::all();
+llvm::PreservedAnalyses GathersByLoads::run(llvm::Function& function,
+                                            llvm::FunctionAnalysisManager& analyses) {
+  if (!Gathers(function, analyses.getResult<llvm::LoopAnalysis>(function)).Run())
+    return llvm::PreservedAnalyses::all();
   *changed_ = true;
   llvm::PreservedAnalyses preserved;
   preserved.preserveSet<llvm::CFGAnalyses>();
