@@ -6,10 +6,11 @@ namespace ptx2cpu::lowering {
 
 using ir::Opcode;
 
-namespace {}  // namespace
-
-ArmMembers::ArmMembers(ir::Function& f)
-    : f_(f), tree_(analysis::Dominators(analysis::BuildCfg(f))), arms_of_(BlocksOfArms(f)) {}
+ArmMembers::ArmMembers(ir::Function& f, analysis::LaunchShape shape)
+    : f_(f),
+      tree_(analysis::Dominators(analysis::BuildCfg(f))),
+      lanes_(f, shape),
+      arms_of_(BlocksOfArms(f)) {}
 
 const ir::Inst* ArmMembers::CollectiveOfOthers(ir::BlockId branch) const {
   const ir::Inst& end = f_.terminator(branch);
@@ -41,6 +42,7 @@ bool ArmMembers::Keeps(ir::ValueId mask, ir::ValueId decision, bool taken, ir::B
   if (source.def.valid() && f_.at_inst(source.def).op == Opcode::kNot) {
     return Keeps(mask, f_.at_inst(source.def).operands[0], !taken, head, depth - 1);
   }
+  if (def.op == Opcode::kConst) return KeepsLanes(static_cast<uint32_t>(def.attrs.bits), decision, taken);
   if (def.op == Opcode::kActiveMask) {
     return tree_.Dominates(head.index, def.block.index);
   }
@@ -58,6 +60,18 @@ bool ArmMembers::Keeps(ir::ValueId mask, ir::ValueId decision, bool taken, ir::B
     return !taken && ballot && f_.at_inst(inner.def).operands[0] == decision;
   }
   return false;
+}
+
+// In each warp of which a lane takes the arm, all lanes that the mask names do. (Those that have no thread,
+// or have ended, are no members.)
+bool ArmMembers::KeepsLanes(uint32_t mask, ir::ValueId decision, bool taken) const {
+  const std::vector<uint32_t>* lanes = lanes_.Of(decision);
+  if (lanes == nullptr) return false;
+  for (uint32_t warp = 0; warp < lanes->size(); ++warp) {
+    const uint32_t others = lanes_.LanesOf(warp) & (taken ? ~(*lanes)[warp] : (*lanes)[warp]);
+    if (others != lanes_.LanesOf(warp) && (mask & others) != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace ptx2cpu::lowering

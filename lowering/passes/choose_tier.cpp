@@ -148,7 +148,7 @@ class Decision {
     if (status) status = MaskDivergentArms(module, copy, options_);
     if (!status) return Add(Resumes::kLanes, status.error().message, {status.error().at.line, 0, 0});
     const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(copy, options_.launch);
-    const ArmMembers members(copy);
+    const ArmMembers members(copy, options_.launch.value_or(analysis::PromisedShape(copy)));
     const TripMixer trips(f_, options_.launch);
     CheckYields(copy);
     for (ir::BlockId block : ir::ReversePostOrder(copy)) {

@@ -67,7 +67,7 @@ std::expected<Lines, TierReason> FindOpenBranches(ir::Module& messages, ir::Func
   if (status) status = MaskDivergentArms(messages, f, options);
   if (!status) return std::unexpected(Because(status.error().message, {status.error().at.line, 0, 0}));
   const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(f, options.launch);
-  const ArmMembers members(f);
+  const ArmMembers members(f, options.launch.value_or(analysis::PromisedShape(f)));
   Lines lines;
   for (BlockId block : ir::ReversePostOrder(f)) {
     for (ir::InstId id : f.at_block(block).insts) {

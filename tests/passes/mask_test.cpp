@@ -154,3 +154,100 @@ TEST_CASE("lanes that an active mask names stay together, others in a loop that 
       "  %mask = ballot %start, %full ; ptx 9\n  cond_br %start, ^top(%zero, %v, %zero), ^join(%v)\n");
   CHECK(tier(before) == ir::Resumes::kLanes);
 }
+
+namespace {
+
+// Where `condition` of a thread (%tid, %lane, %five) holds, the lanes of `mask` add their numbers.
+ir::Module SumOfArm(const std::string& condition, const std::string& mask, bool other_arm = false) {
+  return ParseModule(R"(module "m" ptx 8.0 sm 80
+kernel @k (data: i64 @0, n: i32 @8) phase simt {
+^b0:
+  %pb = param_base
+  %data = load i64 param %pb
+  %tid = special i32 tid.x
+  %lane = special i32 laneid
+  %one = const i32 0x1
+  %seven = const i32 0x7
+  %eight = const i32 0x8
+  %two = const i32 0x2
+  %tid64 = zext i64 from i32 %tid
+  %toff = shl i64 %tid64, %two
+  %mine = add i64 %data, %toff
+  %mask = const i32 )" +
+                     mask + "\n" + condition + "\n  cond_br %p, " +
+                     (other_arm ? "^join(%tid), ^arm" : "^arm, ^join(%tid)") + R"( ; ptx 9
+^arm:
+  %sum = redux i32 add %tid, %mask ; ptx 11
+  br ^join(%sum)
+^join(%r: i32):
+  %full = const i32 0xffffffff
+  %odd = and i32 %r, %one
+  %is_odd = icmp i32 eq %odd, %one
+  %all = ballot %is_odd, %full ; ptx 13
+  %both = add i32 %r, %all
+  store i32 global %mine, %both
+  ret
+}
+)");
+}
+
+ir::Resumes TierIn(ir::Module& module, std::optional<analysis::LaunchShape> shape) {
+  lowering::PipelineOptions options;
+  options.passes.tier = lowering::Tier::kAuto;
+  options.passes.launch = shape;
+  const auto result = lowering::RunPipeline(module, options);
+  if (!result) FAIL(result.error().Render());
+  return module.functions.front().resumes;
+}
+
+}  // namespace
+
+TEST_CASE("members that are numbers are lanes of an arm that the thread's place decides about",
+          "[passes][mask]") {
+  constexpr auto kNever = ir::Resumes::kNever, kLanes = ir::Resumes::kLanes;
+  using Shape = std::optional<analysis::LaunchShape>;
+  const std::string first = "  %p = icmp i32 ult %tid, %eight",
+                    not_first = "  %p = icmp i32 ugt %tid, %seven";
+  const std::string lanes = "  %p = icmp i32 ult %lane, %eight";
+  const std::string residue = "  %low = and i32 %tid, %seven\n  %p = icmp i32 ult %low, %two";
+  const std::string memory = "  %w = load i32 global %data\n  %p = icmp i32 ult %tid, %w";
+  const Shape line = {{256, 1, 1}}, short_line = {{6, 1, 1}}, tile = {{16, 4, 1}}, odd_rows = {{12, 8, 1}},
+              any = {};
+  struct {
+    const char* what;
+    std::string condition, mask;
+    bool other_arm;
+    Shape shape;
+    ir::Resumes tier;
+  } const rows[] = {
+      {"the arm's lanes", first, "0xff", false, line, kNever},
+      {"some of them", first, "0x3f", false, line, kNever},
+      {"a lane more", first, "0x1ff", false, line, kLanes},
+      {"all lanes of a block without that lane", first, "0x1ff", false, short_line, kNever},
+      {"the other arm's lanes", first, "0xffffff00", true, line, kNever},
+      {"a negated condition", not_first, "0xff", true, line, kNever},
+      {"blocks of any shape: other threads", first, "0xff", false, any, kLanes},
+      {"places in the warp in blocks of any shape", lanes, "0xff", false, any, kNever},
+      {"a lane more of these", lanes, "0x1ff", false, any, kLanes},
+      {"rows that fill warps", first, "0x00ff00ff", false, tile, kNever},
+      {"rows that begin elsewhere in each warp", first, "0xff", false, odd_rows, kLanes},
+      {"every fourth pair", residue, "0x03030303", false, line, kNever},
+      {"a lane between these", residue, "0x07030303", false, line, kLanes},
+      {"a bound from memory", memory, "0xff", false, line, kLanes},
+  };
+  for (const auto& row : rows) {
+    INFO(row.what);
+    ir::Module module = SumOfArm(row.condition, row.mask, row.other_arm);
+    const ir::Module before = module;
+    const ir::Resumes tier = TierIn(module, row.shape);
+    CHECK(tier == row.tier);
+    if (row.tier != kNever || !row.shape) continue;
+    const std::array<uint32_t, 3> block{row.shape->x, row.shape->y, row.shape->z};
+    const Outcome expected = RunKernel(before, before.functions.front(), block, 0);
+    const Outcome actual = RunKernel(module, module.functions.front(), block, 0);
+    // Lanes of the arm that the mask does not name have no result to compare.
+    if (!expected.status) continue;
+    if (!actual.status) FAIL(actual.status.error().Render());
+    CHECK(actual.data == expected.data);
+  }
+}
