@@ -33,4 +33,30 @@ Place ConstantOffsets::Of(ValueId address) {
   return place;
 }
 
+Place ConstantOffsets::Of(ValueId address, ir::Space space) {
+  Place place = Of(address);
+  const ir::InstId def = f_.at_value(place.root).def;
+  if (space != ir::Space::kShared || !def.valid()) return place;
+  const ir::Inst& inst = f_.at_inst(def);
+  const bool widens = inst.op == Opcode::kZext || inst.op == Opcode::kSext;
+  if (widens && f_.type_of(inst.operands[0]) == ir::Type::kI32) place.root = inst.operands[0];
+  return place;
+}
+
+ValueId AddressOf(const Place& place, const ir::Function& f, ir::Insertions& made, ir::InstId where) {
+  const auto make = [&](Opcode op, std::vector<ValueId> operands) {
+    ir::Inst inst;
+    inst.op = op;
+    inst.type = ir::Type::kI64;
+    inst.operands = std::move(operands);
+    inst.attrs.bits = op == Opcode::kConst ? static_cast<uint64_t>(place.offset) : 0;
+    if (op == Opcode::kZext) inst.from = ir::Type::kI32;
+    inst.at = f.at_inst(where).at;
+    return f.at_inst(made.Before(where, std::move(inst))).results[0];
+  };
+  const bool is_wide = f.type_of(place.root) == ir::Type::kI64;
+  const ValueId root = is_wide ? place.root : make(Opcode::kZext, {place.root});
+  return place.offset == 0 ? root : make(Opcode::kAdd, {root, make(Opcode::kConst, {})});
+}
+
 }  // namespace ptx2cpu::lowering

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "ir/edit.h"
 #include "ir/function.h"
 
 namespace ptx2cpu::lowering {
@@ -17,10 +18,16 @@ class ConstantOffsets {
  public:
   explicit ConstantOffsets(const ir::Function& f) : f_(f) {}
   Place Of(ir::ValueId address);
+  // Of shared memory, whose window is below 2 GiB, the root is a 32-bit value if that was widened, with its
+  // sign or without: each access of a register and a number widens the register for itself.
+  Place Of(ir::ValueId address, ir::Space space);
 
  private:
   const ir::Function& f_;
   std::unordered_map<uint32_t, Place> known_;  // by address
 };
+
+// The address, made before an instruction where it may not be known yet.
+ir::ValueId AddressOf(const Place& place, const ir::Function& f, ir::Insertions& made, ir::InstId where);
 
 }  // namespace ptx2cpu::lowering

@@ -41,8 +41,8 @@ using ir::Opcode;
 using ir::Space;
 using ir::ValueId;
 
-constexpr int64_t kMaxParts = 4;     // that the emitter divides a run of memory into
-constexpr int64_t kMinRowBytes = 4;  // of an element, where each thread's run is elsewhere
+constexpr int64_t kMaxParts = 4, kManyParts = 8;  // that the emitter divides a run of memory into; of words
+constexpr int64_t kMinRowBytes = 4;               // of an element, where each thread's run is elsewhere
 constexpr int kMaxWordBits = 64;
 constexpr size_t kMaxWords = 2;  // of a load that its lanes make each for itself
 
@@ -59,7 +59,6 @@ struct Group {
   std::vector<Access> passed = {};  // stores that a further load would move past
 };
 constexpr size_t kMaxPassed = 64;
-
 // A pack of loads.
 struct Word {
   InstId pack;
@@ -94,9 +93,8 @@ class AccessJoiner {
 
   Access AccessOf(InstId id) {
     const ir::Inst& inst = f_.at_inst(id);
-    const Place place = offsets_.Of(inst.operands[0]);
-    const size_t count = inst.op == Opcode::kLoad ? inst.results.size() : inst.operands.size() - 1;
-    const auto parts = static_cast<int64_t>(count);
+    const Place place = offsets_.Of(inst.operands[0], inst.attrs.space);
+    const auto parts = static_cast<int64_t>(std::max(inst.results.size(), inst.operands.size() - 1));
     return {id, place.root, place.offset, parts, parts * ir::Bytes(inst.type)};
   }
 
@@ -247,7 +245,7 @@ class AccessJoiner {
     std::erase_if(group.members, [&](const Access& access) { return !loads.contains(access.inst.index); });
   }
 
-  // Into runs that are as long as the stride.
+  // Into runs that are as long as the stride, or rows.
   void Divide(Group& group) {
     TakeWords(group);
     if (group.members.size() < 2) return;
@@ -255,9 +253,17 @@ class AccessJoiner {
     const int64_t bytes = ir::Bytes(f_.at_inst(group.members[0].inst).type);
     std::vector<Access> sorted = group.members;
     std::ranges::stable_sort(sorted, {}, &Access::offset);
+    if (bytes == kMinRowBytes && stride == kManyParts * bytes && DivideRuns(sorted, *stride)) return;
+    const bool may_be_rows = f_.type_of(group.members[0].root) == ir::Type::kI64;
+    if (!may_be_rows && stride && *stride > kMaxParts * bytes) return;
     if (stride ? std::abs(*stride) > kMaxParts * bytes : strides_.IsApart(group.members[0].root))
       return DivideRows(sorted, bytes);
-    if (!stride || *stride % bytes != 0 || *stride / bytes < 2 || *stride / bytes > kMaxParts) return;
+    if (stride && *stride % bytes == 0 && *stride >= 2 * bytes) DivideRuns(sorted, *stride);
+  }
+
+  // Into runs that are as long as the stride. `sorted`: by address. False: there are none.
+  bool DivideRuns(const std::vector<Access>& sorted, int64_t stride) {
+    const size_t before = found_.size();
     std::vector<Access> run;
     for (const Access& access : sorted) {
       const int64_t end = run.empty() ? access.offset : run.back().offset + run.back().bytes;
@@ -265,11 +271,10 @@ class AccessJoiner {
       if (access.offset != end) run.clear();
       run.push_back(access);
       const int64_t length = access.offset + access.bytes - run[0].offset;
-      if (length > *stride) run.clear();
-      if (length != *stride) continue;
-      if (run.size() > 1) found_.push_back({run});
-      run.clear();
+      if (length == stride && run.size() > 1) found_.push_back({run});
+      if (length >= stride) run.clear();
     }
+    return found_.size() > before;
   }
 
   // What other threads have is elsewhere: into runs that are as long as they may be. `sorted`: by address.
@@ -353,22 +358,8 @@ class AccessJoiner {
                                  : static_cast<uint32_t>(parts) * static_cast<uint32_t>(ir::Bytes(inst.type));
   }
 
-  // The address of a part, made before a place where it may not be known yet.
   ValueId AddressAt(InstId where, const Access& part) {
-    if (part.offset == 0) return part.root;
-    const ir::Position at = f_.at_inst(where).at;
-    ir::Inst number;
-    number.op = Opcode::kConst;
-    number.type = ir::Type::kI64;
-    number.attrs.bits = static_cast<uint64_t>(part.offset);
-    number.at = at;
-    const InstId offset = made_.Before(where, std::move(number));
-    ir::Inst sum;
-    sum.op = Opcode::kAdd;
-    sum.type = ir::Type::kI64;
-    sum.operands = {part.root, f_.at_inst(offset).results[0]};
-    sum.at = at;
-    return f_.at_inst(made_.Before(where, std::move(sum))).results[0];
+    return AddressOf({part.root, part.offset}, f_, made_, where);
   }
 
   ir::Function& f_;

@@ -36,6 +36,39 @@ done:
 }
 )";
 
+// Thread i < n: its eight words of `in`, in reverse, plus their place in the row, to those of `out`.
+const std::string kReversesEight = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p; .reg .b32 %i, %n, %h<8>; .reg .b64 %in, %out;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %i, %tid.x;
+  setp.ge.u32 %p, %i, %n;
+  @%p bra done;
+  mad.wide.u32 %in, %i, 32, %in;
+  mad.wide.u32 %out, %i, 32, %out;
+  ld.global.v4.u32 {%h0, %h1, %h2, %h3}, [%in];
+  ld.global.v2.u32 {%h4, %h5}, [%in+16];
+  ld.global.u32 %h6, [%in+24];
+  ld.global.u32 %h7, [%in+28];
+  add.u32 %h1, %h1, 1;
+  add.u32 %h2, %h2, 2;
+  add.u32 %h3, %h3, 3;
+  add.u32 %h4, %h4, 4;
+  add.u32 %h5, %h5, 5;
+  add.u32 %h6, %h6, 6;
+  add.u32 %h7, %h7, 7;
+  st.global.v2.u32 [%out], {%h7, %h6};
+  st.global.u32 [%out+8], %h5;
+  st.global.u32 [%out+12], %h4;
+  st.global.v4.u32 [%out+16], {%h3, %h2, %h1, %h0};
+done:
+  ret;
+}
+)";
+
 // A sum of each thread's records, from trip to trip those of the next row of threads.
 const std::string kSums = kHead + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
@@ -135,6 +168,9 @@ done:
 uint32_t Reversed(const std::vector<uint32_t>& in, uint32_t at) {
   return in[at / 4 * 4 + 3 - at % 4] + 3 - at % 4;
 }
+uint32_t ReversedEight(const std::vector<uint32_t>& in, uint32_t at) {
+  return in[at / 8 * 8 + 7 - at % 8] + 7 - at % 8;
+}
 uint32_t Alike(const std::vector<uint32_t>& in, uint32_t at) { return std::max(in[at] * 2 + in[0], 9u); }
 
 uint32_t Carried(const std::vector<uint32_t>& in, uint32_t at) {
@@ -145,11 +181,11 @@ uint32_t Carried(const std::vector<uint32_t>& in, uint32_t at) {
 
 using Word = uint32_t (*)(const std::vector<uint32_t>& in, uint32_t at);
 
-void CheckRun(const ptx2cpu_kernel& kernel, uint32_t n, Word word) {
-  std::vector<uint32_t> in(size_t{4} * kThreads), out(in.size(), 7);
+void CheckRun(const ptx2cpu_kernel& kernel, uint32_t n, Word word, uint32_t words = 4) {
+  std::vector<uint32_t> in(size_t{words} * kThreads), out(in.size(), 7);
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint32_t>(i * 2654435761u);
   std::vector<uint32_t> expected = out;
-  for (uint32_t i = 0; i < 4 * n; ++i) expected[i] = word(in, i);
+  for (uint32_t i = 0; i < words * n; ++i) expected[i] = word(in, i);
   struct {
     const uint32_t* in;
     uint32_t* out;
@@ -188,6 +224,25 @@ TEST_CASE("records of four words are divided, made and computed", "[records][lon
       }
     }
   }
+}
+
+TEST_CASE("eight words that a thread has in a row are divided and made", "[records]") {
+  const BuiltKernel module = BuildKernel(kReversesEight, "k");
+  for (const uint32_t width : {1u, 4u, 8u, 16u, 32u, 64u}) {
+    for (const std::string target : {"native", "x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
+      INFO("width " << width << ", " << target);
+      auto jit = lowering::Jit::Create(Options(target, width));
+      REQUIRE(jit);
+      auto compiled = (*jit)->Add(module);
+      if (!compiled) FAIL(compiled.error().Render());
+      for (const uint32_t n : {0u, 1u, 33u, 128u, 160u}) CheckRun(*compiled->kernel, n, &ReversedEight, 8);
+    }
+  }
+  auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
+  REQUIRE(jit);
+  auto text = (*jit)->Explain(module, "k", lowering::Jit::Stage::kAssembly);
+  REQUIRE(text);
+  CHECK(CountOf(*text, "gather") + CountOf(*text, "scatter") == 0);
 }
 
 TEST_CASE("records whose elements are computed alike need no permutations", "[records]") {

@@ -9,8 +9,8 @@ namespace {
 
 // A thread's record of `%bytes` is at %mine; %p1, %p2, %p3 are words after it, %other is memory elsewhere.
 std::string Prologue(uint32_t bytes) {
-  return R"(module "m" ptx 8.0 sm 80 static_shared 64
-variable shared @tile align 4 size 64 offset 0
+  return R"(module "m" ptx 8.0 sm 80 static_shared 8192
+variable shared @tile align 4 size 8192 offset 0
 kernel @k (data: i64 @0, n: i32 @8) phase simt {
 ^b0:
   %pb = param_base
@@ -36,6 +36,7 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt {
   %far = const i64 0x1c00
   %other = add i64 %data, %far
   %tile = symbol shared @tile
+  %bar = const i32 0x0
 )";
 }
 
@@ -53,7 +54,36 @@ const std::string kTwoHalves =
     "  %b = load i16 global %m2\n  %w = pack i32 from i16 %a, %b\n";
 const std::string kUse = "  %s = sub i32 %a, %b\n  store i32 global %mine, %s\n  ret\n}\n";
 
+// Words of a row, added up.
+std::string WordsOfRow(int words) {
+  std::string text, sum = "%w0";
+  for (int n = 0; n < words; ++n) {
+    const std::string number = std::to_string(n), next = "%s" + number;
+    text += "  %k" + number + " = const i64 " + std::to_string(4 * n) + "\n  %q" + number +
+            " = add i64 %mine, %k" + number + "\n  %w" + number + " = load i32 global %q" + number + "\n";
+    if (n == 0) continue;
+    text += "  " + next + " = add i32 " + sum + ", %w" + number + "\n";
+    sum = next;
+  }
+  return text + "  store i32 global %mine, " + sum + "\n  ret\n}\n";
+}
+
+// Addresses of shared memory as a 32-bit register and a number, each of which widens the register for itself.
+std::string SharedWords(const std::string& distance) {
+  return "  %t32 = trunc i32 from i64 %tile\n  %far32 = const i32 " + distance +
+         "\n  %mine32 = mul i32 %tid, %far32\n  %x = add i32 %t32, %mine32\n  %x0 = zext i64 from i32 %x\n"
+         "  %wide = sext i64 from i32 %x\n  %x4 = add i64 %wide, %c4\n  store i32 shared %x0, %tid\n"
+         "  store i32 shared %x4, %record\n  barrier_block %bar {aligned}\n  %again = sext i64 from i32 %x\n"
+         "  %y4 = add i64 %again, %c4\n  %b = load i32 shared %y4\n  %a = load i32 shared %x0\n" +
+         kUse;
+}
+
 const std::vector<Case> kCases = {
+    {"eight words", 32, WordsOfRow(8), {8}, {1}},
+    {"seven of eight words", 32, WordsOfRow(7), {4, 3}, {1}},
+    {"six words", 24, WordsOfRow(6), {4, 2}, {1}},
+    {"registers of shared memory", 8, SharedWords("0x8"), {2}, {2, 1}},
+    {"far apart in shared memory", 8, SharedWords("0x18"), {1, 1}, {1, 1, 1}},
     {"two words", 8, kTwoLoads + kUse, {2}, {1}},
     {"in the other order", 8, "  %b = load i32 global %p1\n  %a = load i32 global %mine\n" + kUse, {2}, {1}},
     {"two words and two",

@@ -91,7 +91,8 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   if (address.uniform()) return LaneForm::kUniform;
   const auto bits = static_cast<unsigned>(ir::Bits(inst.type));
   const size_t count = Count(inst);
-  if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || count > 4) return LaneForm::kEachLane;
+  const bool is_divided = count <= 4 || (count == 8 && bits == 32);
+  if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || !is_divided) return LaneForm::kEachLane;
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
   if (address.affine() && address.stride == 0 && inst.op == Opcode::kLoad) return LaneForm::kUniformIfSeen;
   if (IsShortStride(e, address, inst)) return LaneForm::kStrided;

@@ -18,7 +18,7 @@ llvm::Value* InTurn(llvm::IRBuilder<>& b, const std::vector<llvm::Value*>& parts
 class LaneRecords : LanePart {
  public:
   using LanePart::LanePart;
-  // Of four words.
+  // Of four words, or eight.
   bool IsRecord(const ir::Inst& access) const;
   void DivideRecords(const ir::Inst& load, llvm::Value* whole);
   llvm::Value* MakeRecords(const ir::Inst& store);
@@ -39,6 +39,11 @@ class LaneRecords : LanePart {
   llvm::Value* InOrderOfMemory(const ir::Inst& store);  // null: its records are not computed as a whole
 
  private:
+  bool IsLongRecord(const ir::Inst& access) const;
+  unsigned LanesOfRegister() const;
+  void DivideLongRecords(const ir::Inst& load, llvm::Value* whole);
+  llvm::Value* MakeLongRecords(const ir::Inst& store);
+
   Elements elements_ = {};
 };
 
