@@ -43,14 +43,14 @@ bool DeviceHeap::Take(uint64_t bytes, uint64_t limit) {
   return true;
 }
 
-void* DeviceHeap::Allocate(uint64_t bytes, uint64_t align, uint64_t limit) {
+void* DeviceHeap::Allocate(uint64_t bytes, uint64_t align, uint64_t limit, uint64_t gap) {
   was_used_.store(true, std::memory_order_relaxed);
   if (bytes == 0 || bytes > limit || align > kMaxAlign || !std::has_single_bit(std::max<uint64_t>(align, 1)))
     return nullptr;
   const uint64_t counted = Counted(bytes);
   if (!Take(counted, limit)) return nullptr;
   Blocks* const blocks = TheBlocks(limit);
-  void* const memory = blocks == nullptr ? nullptr : blocks->Allocate(bytes, std::max(align, kMinAlign));
+  void* const memory = blocks == nullptr ? nullptr : blocks->Allocate(bytes, std::max(align, kMinAlign), gap);
   if (memory == nullptr) {
     bytes_.fetch_sub(counted, std::memory_order_relaxed);
     return nullptr;

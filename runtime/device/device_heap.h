@@ -22,8 +22,10 @@ class DeviceHeap {
   DeviceHeap& operator=(const DeviceHeap&) = delete;
 
   // A power of two aligns the result; at least 16. Null for no bytes, and where more than `limit` bytes would
-  // be taken. The first limit also sets how many addresses the heap has.
-  void* Allocate(uint64_t bytes, uint64_t align, uint64_t limit);
+  // be taken. The first limit also sets how many addresses the heap has. While there is room, the `gap` bytes
+  // after the block belong to no other block: an access just before or after a block then reaches none,
+  // whatever has been allocated and freed before.
+  void* Allocate(uint64_t bytes, uint64_t align, uint64_t limit, uint64_t gap = 0);
   // False: this heap's Allocate did not return it, or it was freed already. `keep`: similar blocks are reused
   // before it, so that accesses after the free still find it free.
   bool Free(void* pointer, bool keep = false);

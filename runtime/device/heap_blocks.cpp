@@ -43,8 +43,9 @@ std::byte* Reserve(uint64_t bytes) {
 
 std::unique_ptr<DeviceHeap::Blocks> DeviceHeap::Blocks::Make(uint64_t limit) {
   std::unique_ptr<Blocks> blocks(new Blocks);
-  // Blocks are rounded up to classes, and chunks are not full.
-  for (const uint64_t bytes : {limit + limit / 2 + kSlack, limit + kSlack, limit + limit / 8}) {
+  // Blocks are rounded up to classes and may have gaps of 16 bytes, and chunks are not full.
+  for (const uint64_t bytes :
+       {2 * limit + limit / 2 + kSlack, limit + limit / 2 + kSlack, limit + kSlack, limit + limit / 8}) {
     if (bytes < limit || bytes > UINT64_MAX / 4) continue;
     blocks->chunk_count_ = RoundUp(bytes, kChunkBytes) / kChunkBytes;
     // A chunk of guard at either end, and what aligning takes.
@@ -144,8 +145,8 @@ void* DeviceHeap::Blocks::FromClass(uint32_t size_class, uint64_t bytes) {
   return memory;
 }
 
-void* DeviceHeap::Blocks::FromChunks(uint64_t bytes, uint64_t align) {
-  const uint64_t count = RoundUp(bytes, kChunkBytes) / kChunkBytes;
+void* DeviceHeap::Blocks::FromChunks(uint64_t bytes, uint64_t align, uint64_t gap) {
+  const uint64_t count = RoundUp(bytes + gap, kChunkBytes) / kChunkBytes;
   const uint64_t step = std::max<uint64_t>(1, align / kChunkBytes);
   const auto first = TakeKeptChunks(count, step);
   if (!first) return nullptr;
@@ -155,11 +156,14 @@ void* DeviceHeap::Blocks::FromChunks(uint64_t bytes, uint64_t align) {
   return first_ + *first * kChunkBytes;
 }
 
-void* DeviceHeap::Blocks::Allocate(uint64_t bytes, uint64_t align) {
+void* DeviceHeap::Blocks::Allocate(uint64_t bytes, uint64_t align, uint64_t gap) {
   // A chunk begins at a multiple of its size, and so do the blocks of a class that is a power of two.
-  const uint64_t wanted = align > kMinAlign ? std::bit_ceil(std::max(bytes, align)) : bytes;
+  const uint64_t wanted = align > kMinAlign ? std::bit_ceil(std::max(bytes + gap, align)) : bytes + gap;
   try {
-    return wanted <= kMaxShared ? FromClass(ClassOf(wanted), bytes) : FromChunks(bytes, align);
+    void* const memory =
+        wanted <= kMaxShared ? FromClass(ClassOf(wanted), bytes) : FromChunks(bytes, align, gap);
+    if (memory != nullptr || gap == 0) return memory;
+    return Allocate(bytes, align, 0);
   } catch (const std::bad_alloc&) {  // generated code cannot be unwound
     return nullptr;
   }

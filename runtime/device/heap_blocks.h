@@ -23,7 +23,7 @@ class DeviceHeap::Blocks {
   static std::unique_ptr<Blocks> Make(uint64_t limit);
   ~Blocks();
 
-  void* Allocate(uint64_t bytes, uint64_t align);
+  void* Allocate(uint64_t bytes, uint64_t align, uint64_t gap);
   // The bytes it was allocated with; none: no block begins there.
   std::optional<uint64_t> Free(void* pointer, bool keep);
   std::optional<Block> Find(const std::byte* address, bool freed) const;
@@ -52,7 +52,7 @@ class DeviceHeap::Blocks {
 
   Blocks() = default;
   void* FromClass(uint32_t size_class, uint64_t bytes);
-  void* FromChunks(uint64_t bytes, uint64_t align);
+  void* FromChunks(uint64_t bytes, uint64_t align, uint64_t gap);
   // `count` chunks in a row, the first at a multiple of `step`.
   std::optional<uint64_t> TakeChunks(uint64_t count, uint64_t step);
   std::optional<uint64_t> TakeKeptChunks(uint64_t count, uint64_t step);

@@ -109,8 +109,10 @@ uint8_t* ptx2cpu_malloc(ptx2cpu_block* block, uint64_t bytes) {
 }
 uint8_t* ptx2cpu_aligned_malloc(ptx2cpu_block* block, uint64_t bytes, uint64_t align) {
   ptx2cpu::rt::DeviceServices& services = *block->launch->services;
+  constexpr uint64_t kGap = 16;
+  const uint64_t gap = ptx2cpu::rt::check::KeepsFreedBlocks() ? kGap : 0;
   auto* const memory =
-      static_cast<uint8_t*>(services.heap.Allocate(bytes, align, services.limits.heap_bytes));
+      static_cast<uint8_t*>(services.heap.Allocate(bytes, align, services.limits.heap_bytes, gap));
   if (memory != nullptr) ptx2cpu::rt::check::OnAllocate(*block, memory, (bytes + 15) / 16 * 16);
   return memory;
 }

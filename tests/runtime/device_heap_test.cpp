@@ -137,6 +137,31 @@ TEST_CASE("freed blocks that are kept are known as such, and come last") {
     REQUIRE(heap.Allocate(200001, 1, kLimit) != nullptr);
 }
 
+TEST_CASE("blocks with a gap have no other block before and after them, freed ones included") {
+  DeviceHeap heap;
+  constexpr uint64_t kGap = 16;
+  std::vector<std::pair<std::byte*, uint64_t>> blocks;
+  for (const uint64_t bytes : {uint64_t{64}, uint64_t{61}, uint64_t{128}, uint64_t{32768}, uint64_t{65536}}) {
+    for (int i = 0; i < 40; ++i)
+      blocks.emplace_back(static_cast<std::byte*>(heap.Allocate(bytes, i % 3 == 0 ? 256 : 16, kLimit, kGap)),
+                          bytes);
+  }
+  for (size_t i = 0; i < blocks.size(); i += 2) CHECK(heap.Free(blocks[i].first, true));
+  for (const auto& [block, bytes] : blocks) {
+    REQUIRE(block != nullptr);
+    for (std::byte* const beside : {block - 1, block + bytes, block + bytes + kGap - 1}) {
+      CHECK_FALSE(heap.Find(beside));
+      CHECK_FALSE(heap.FindFreed(beside));
+    }
+  }
+  // The limit is that of the blocks alone.
+  constexpr uint64_t kLarge = 256 << 20;
+  DeviceHeap full;
+  for (uint64_t taken = 0; taken + 16 <= kLarge; taken += 16) {
+    if (full.Allocate(16, 16, kLarge, kGap) == nullptr) FAIL("no memory after " << taken << " bytes");
+  }
+}
+
 TEST_CASE("what a kernel writes past its block reaches neither the program's heap nor this heap's tables") {
   DeviceHeap heap;
   std::vector<char*> blocks;
