@@ -10,19 +10,27 @@ using Value = llvm::Value*;
 
 namespace {
 constexpr size_t kLevel = offsetof(ptx2cpu_surface, image) + offsetof(ptx2cpu_image, level);
+
+// What an unbound surface is: one without texels. One for all accesses: LLVM then sees that those of one
+// handle load the same fields, and need not look for each of their loads through all that is before it.
+llvm::GlobalVariable* NoTexels(llvm::Module& module) {
+  constexpr const char* kName = "surface_without_texels";
+  if (llvm::GlobalVariable* known = module.getGlobalVariable(kName, true)) return known;
+  constexpr size_t kRead =
+      offsetof(ptx2cpu_surface, image) + offsetof(ptx2cpu_image, level) + sizeof(ptx2cpu_image_level);
+  auto* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), kRead);
+  auto* none = new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::PrivateLinkage,
+                                        llvm::Constant::getNullValue(type), kName);
+  none->setAlignment(llvm::Align(8));
+  return none;
 }
+
+}  // namespace
 
 SurfaceAddress::SurfaceAddress(FunctionEmitter& e, Value handle, uint32_t access)
     : e_(e), b_(e.b), access_(access) {
-  // An unbound surface is one without texels.
-  constexpr size_t kRead =
-      offsetof(ptx2cpu_surface, image) + offsetof(ptx2cpu_image, level) + sizeof(ptx2cpu_image_level);
-  auto* type = llvm::ArrayType::get(b_.getInt8Ty(), kRead);
-  auto* none = new llvm::GlobalVariable(*e.m.module, type, true, llvm::GlobalValue::PrivateLinkage,
-                                        llvm::Constant::getNullValue(type));
-  none->setAlignment(llvm::Align(8));
   is_unbound_ = b_.CreateICmpEQ(handle, b_.getInt64(0));
-  surface_ = b_.CreateSelect(is_unbound_, none, b_.CreateIntToPtr(handle, b_.getPtrTy()));
+  surface_ = b_.CreateSelect(is_unbound_, NoTexels(*e.m.module), b_.CreateIntToPtr(handle, b_.getPtrTy()));
 }
 
 Value SurfaceAddress::Of(Value x, Value y, Value z) {
