@@ -118,6 +118,13 @@ void Fuse(llvm::Module& module) {
   }
 }
 
+// Whether the function's code would be in the module so often that most of what LLVM gets, and the time that
+// it takes, were copies of it: then it stays a function.
+bool HasManyCopies(const llvm::Function& function) {
+  constexpr uint64_t kMaxInstructions = 16384;
+  return uint64_t{function.getInstructionCount()} * function.getNumUses() > kMaxInstructions;
+}
+
 // No function may keep the features its library was compiled for: those that differ are not inlined.
 void Unify(llvm::Module& module, const Target& target, const TargetTraits& traits) {
   constexpr const char* kDropped[] = {"target-cpu",
@@ -149,7 +156,8 @@ void Unify(llvm::Module& module, const Target& target, const TargetTraits& trait
     if (library) {
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
       function.removeFnAttr(llvm::Attribute::NoInline);
-      function.addFnAttr(is_product ? llvm::Attribute::NoInline : llvm::Attribute::AlwaysInline);
+      const bool stays = is_product || HasManyCopies(function);
+      function.addFnAttr(stays ? llvm::Attribute::NoInline : llvm::Attribute::AlwaysInline);
     }
   }
 }
