@@ -74,7 +74,7 @@ constexpr std::string_view kQuickOnStack =
 constexpr std::string_view kFull =
     "cgscc(inline,function<eager-inv>("
     "  divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "  jump-threading,simplifycfg,"
+    "  jump-threading,simplifycfg,cut-long-sums,"
     "  loop-mssa(loop-instsimplify,loop-simplifycfg,loop-rotate,licm),"
     "  simplifycfg,instcombine<no-verify-fixpoint>,"
     "  join-halves,end-idle-trips,keep-steps,"
@@ -133,6 +133,7 @@ constexpr std::string_view kMaskWords = "keep-masks-as-words", kLoads = "gathers
 
 constexpr OwnPass kOwnPasses[] = {
     {"divide-huge-blocks", DivideHugeBlocks::name, Add<DivideHugeBlocks>},
+    {"cut-long-sums", CutLongSums::name, Add<CutLongSums>},
     {"end-idle-trips", EndIdleTrips::name, Add<EndIdleTrips>},
     {"divide-wide-joins", DivideWideJoins::name, Add<DivideWideJoins>},
     {"keep-large-loops", KeepLargeLoops::name, Add<KeepLargeLoops>},
