@@ -31,6 +31,7 @@
 #include "ir/build.h"
 #include "ir/edit.h"
 #include "lowering/passes.h"
+#include "lowering/passes/diagnose.h"
 #include "lowering/passes/divergent_arms.h"
 
 namespace ptx2cpu::lowering {
@@ -42,9 +43,15 @@ using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
 
+// Blocks of all arms that are looked at, for each block of the function: where lanes that have left a loop
+// run all that follows it before the others continue, each loop's arms hold those of all later ones.
+constexpr size_t kMaxOfArms = 64, kFewOfArms = 20000;
+
 class ArmFinder {
  public:
   explicit ArmFinder(ir::Function& f) : f_(f) {}
+  // Whether what has been looked at grows with the square of the function.
+  bool HasTooMany() const { return of_arms_ > std::max(kFewOfArms, kMaxOfArms * f_.blocks.size()); }
 
   // Candidates are branches whose agreement is not known to hold.
   std::vector<BlockId> Candidates(const analysis::UniformityResult& uniformity) const {
@@ -69,6 +76,7 @@ class ArmFinder {
     if (!closed_->JoinOf(branch) && BothWaysHaveBarriers(branch)) return {};
     std::optional<DivergentArms> arms =
         closed_->Find(f_, branch, [this](uint32_t node) { return StepsOf(node); }, SkipsBarriers());
+    of_arms_ += arms ? arms->blocks.size() : 0;
     // Resumable warps reach barriers at warp level: not with lanes that wait in another arm.
     if (arms &&
         std::ranges::any_of(arms->blocks, [this](BlockId block) { return has_barrier_[block.index]; }))
@@ -284,6 +292,7 @@ class ArmFinder {
   std::vector<bool> has_barrier_;   // by block
   std::vector<uint32_t> met_;       // by block: the last walk that came to it
   uint32_t mark_ = 0;               // of the last walk
+  size_t of_arms_ = 0;              // blocks of all arms found so far
   std::vector<HostOfBlock> hosts_;  // by block; empty: not known
   std::vector<bool> doomed_;        // no boundary can be reached
   std::optional<ClosedArms> closed_;
@@ -292,7 +301,7 @@ class ArmFinder {
 
 }  // namespace
 
-Status MaskDivergentArms(ir::Module&, ir::Function& f, const PassOptions& options) {
+Status MaskDivergentArms(ir::Module& module, ir::Function& f, const PassOptions& options) {
   ArmFinder finder(f);
   for (bool changed = true; changed;) {
     changed = false;
@@ -300,7 +309,12 @@ Status MaskDivergentArms(ir::Module&, ir::Function& f, const PassOptions& option
     for (BlockId branch : finder.Candidates(analysis::AnalyzeUniformity(f, options.launch))) {
       finder.Prepare();
       std::optional<DivergentArms> arms = finder.ArmsOf(branch);
-      if (!arms && !finder.Host(branch)) continue;
+      const bool is_marked = arms || finder.Host(branch);
+      if (finder.HasTooMany()) {
+        return Unsupported(module, f.at, "arms of divergent branches that hold each other's, too many",
+                           "only the lanes tier (--exec=lanes, or auto) runs this kernel");
+      }
+      if (!is_marked) continue;
       finder.Mark(branch, arms && arms->all_end);
       changed = true;
     }

@@ -43,6 +43,9 @@ constexpr int kMaxRounds = 8;  // a branch that is mended may show another
 // The size up to which kernels get a second code. Larger ones, into which indirect calls have been flattened,
 // take seconds for each round and twice as long to compile.
 constexpr size_t kMaxParted = 4000;
+// The same of loops that wait for other threads. The code resumes in each of them, with all values that are
+// live there: registers are then allocated in time with the square of their number.
+constexpr size_t kMaxWaits = 64;
 
 std::vector<Parting> DivideSteps(ir::Function& f, const Lines& lines) {
   std::vector<Parting> partings;
@@ -151,6 +154,8 @@ std::expected<std::vector<Parting>, TierReason> DivideAtPartings(const ir::Modul
                                                                  const PassOptions& options) {
   if (CountInstructions(f) > kMaxParted)
     return std::unexpected(Because(fmt::format("more than {} instructions", kMaxParted)));
+  if (analysis::FindSpinLoops(f).size() > kMaxWaits)
+    return std::unexpected(Because(fmt::format("more than {} loops that may wait", kMaxWaits)));
   if (Has(f, ir::IsClusterBarrier)) return std::unexpected(Because("a barrier of the cluster"));
   Lines lines;
   for (int round = 0; round < kMaxRounds; ++round) {
