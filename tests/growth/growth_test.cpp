@@ -140,7 +140,10 @@ TEST_CASE("code for long blocks, many branches, loops and targets does not take 
                            Case{"indirect_waiting_targets", 50},
                            Case{"calls_in_pairs", 25},
                            Case{"votes", 250},
-                           Case{"branches_back", 200}}) {
+                           Case{"branches_back", 200},
+                           Case{"surfaces", 12},
+                           Case{"matches", 100},
+                           Case{"loop_of_predicates", 400}}) {
     const GrowthShape& shape = *std::ranges::find(GrowthShapes(), each.shape, &GrowthShape::name);
     const auto time_of_code = [&](uint32_t n) {
       const auto cost = MeasureCompile(shape.text(n), {});
@@ -155,6 +158,19 @@ TEST_CASE("code for long blocks, many branches, loops and targets does not take 
       ratio = time_of_code(4 * each.n) / time_of_code(each.n);
     INFO(shape.name << ", from " << each.n << " to " << 4 * each.n << ": " << ratio << " times as long");
     CHECK(ratio <= kMaxRatio);
+  }
+}
+
+// Where a kernel waits at many places, code in which whole warps resume at each of them is not made:
+// allocating its registers took time with the square of their number, 27 s for 400.
+TEST_CASE("kernels that wait at many places have the code of lanes only") {
+  for (const char* name : {"waits", "spin_loops"}) {
+    const GrowthShape& shape = *std::ranges::find(GrowthShapes(), name, &GrowthShape::name);
+    const auto few = MeasureCompile(shape.text(50), {}), many = MeasureCompile(shape.text(100), {});
+    REQUIRE(few);
+    REQUIRE(many);
+    INFO(name);
+    CHECK(many->llvm_instructions < few->llvm_instructions);
   }
 }
 

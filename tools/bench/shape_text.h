@@ -12,7 +12,8 @@
 
 namespace ptx2cpu::bench {
 
-std::span<const GrowthShape> FurtherShapes();  // those of further_shapes.cpp
+std::span<const GrowthShape> FurtherShapes();     // those of further_shapes.cpp
+std::span<const GrowthShape> CollectiveShapes();  // those of collective_shapes.cpp
 
 inline constexpr std::string_view kHead = ".version 8.0\n.target sm_80\n.address_size 64\n";
 

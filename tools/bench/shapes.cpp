@@ -369,6 +369,7 @@ std::span<const GrowthShape> GrowthShapes() {
   static const std::vector<GrowthShape> shapes = [] {
     std::vector<GrowthShape> all(std::begin(kShapes), std::end(kShapes));
     std::ranges::copy(FurtherShapes(), std::back_inserter(all));
+    std::ranges::copy(CollectiveShapes(), std::back_inserter(all));
     return all;
   }();
   return shapes;
