@@ -1,4 +1,5 @@
-// What every function of cuBLAS does with its handle: modes, scalars and results of either side, the stream.
+// The start of every function of cuBLAS: its handle, modes, scalars and results in memory of either side, the
+// stream.
 #pragma once
 
 #include <algorithm>

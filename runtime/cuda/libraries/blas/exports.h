@@ -1,4 +1,4 @@
-// What the generated exports of libcublas.so include.
+// The header that the generated exports of libcublas.so include.
 #pragma once
 
 #include "runtime/cuda/abi/cublas_types.h"

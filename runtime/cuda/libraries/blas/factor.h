@@ -1,4 +1,4 @@
-// Batches of factorisations, of LAPACK. Arrays of addresses, pivots and states are on the device.
+// Batches of LAPACK's factorisations. Arrays of addresses, pivots and states are on the device.
 #pragma once
 
 #include "runtime/cuda/libraries/blas/batch.h"
@@ -69,7 +69,7 @@ int InvertFactored(int n, const T* a, int lda, const int* pivots, T* inverse, in
   return 0;
 }
 
-// Invalid parameters that are reported by their position too.
+// Reports an invalid parameter, also by its position.
 inline cublasStatus_t WrongParameter(int* info, int position) {
   *info = -position;
   return CUBLAS_STATUS_INVALID_VALUE;

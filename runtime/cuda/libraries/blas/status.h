@@ -1,4 +1,4 @@
-// What cuBLAS and cuBLASLt report of themselves, which have the same status and versions.
+// The versions and names of status that cuBLAS and cuBLASLt share.
 #pragma once
 
 #include "runtime/cuda/abi/cublas_types.h"

@@ -93,7 +93,7 @@ const ProductRow* RowOf(cublasComputeType_t compute, cudaDataType a, cudaDataTyp
   return row == std::end(kProducts) ? nullptr : row;
 }
 
-// Those are for cublasLtMatmul.
+// Only cublasLtMatmul takes these types.
 bool IsEightBitFloat(cudaDataType type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
 
 // -1 to 23, 99 to 115 and 999: one algorithm serves all of them.

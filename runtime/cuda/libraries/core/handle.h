@@ -1,4 +1,4 @@
-// What functions for handles and their fields do in every library. Success is 0 in each library's status.
+// Functions for handles and their fields, the same in every library. Success is 0 in each library's status.
 #pragma once
 
 #include <type_traits>

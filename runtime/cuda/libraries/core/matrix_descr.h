@@ -1,4 +1,4 @@
-// What a cusparseMatDescr_t points to: made by libcusparse, read by libcusolver too.
+// The object of a cusparseMatDescr_t: libcusparse makes it, libcusolver also reads it.
 #pragma once
 
 #include "runtime/cuda/abi/cusparse_types.h"

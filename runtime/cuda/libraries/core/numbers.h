@@ -1,4 +1,4 @@
-// What the libraries over matrices have in common: real types of complex ones, conjugates, scalar parameters.
+// Numbers in the libraries over matrices: the real types of complex ones, conjugates, scalar parameters.
 #pragma once
 
 #include <complex>

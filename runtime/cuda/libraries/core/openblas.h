@@ -1,4 +1,4 @@
-// BLAS and LAPACK of the machine, which compute what cuBLAS and cuSOLVER do: OpenBLAS, by its Fortran names.
+// BLAS and LAPACK for the work of cuBLAS and cuSOLVER: the machine's OpenBLAS, by its Fortran names.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Which of a library's sonames this copy has.
+// The soname of this copy of a library.
 #pragma once
 
 namespace ptx2cpu::libraries {

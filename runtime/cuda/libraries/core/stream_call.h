@@ -1,5 +1,5 @@
-// A call of a library as work of a stream: asynchronous, in the stream's order, captured into graphs,
-// recorded in timelines, its faults the context's sticky error; as a kernel's launch would be.
+// A library call as work of a stream, like a kernel launch: asynchronous, in the stream's order, captured
+// into graphs, recorded in timelines; its faults are the context's sticky error.
 #pragma once
 
 #include <cstdint>

@@ -142,7 +142,7 @@ std::unique_ptr<R[]> BeforeActivation(const After& after, const Before& before, 
   if (before.y != nullptr) {
     const Packed<R> output(before.y_layout, before.y);
     const Activation<R> activate(after.activation);
-    // Of the activations that are allowed here the sign of y is that of x.
+    // For the activations that are allowed here, y has the sign of x.
     for (int64_t i = 0; i < dyl.Count(); ++i)
       result[i] = activate.Backward(output.get()[i], output.get()[i], result[i]);
   }

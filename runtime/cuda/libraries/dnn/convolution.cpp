@@ -14,7 +14,7 @@ namespace {
 using libraries::Blas;
 using libraries::ForEach;
 
-// What is multiplied at a time: columns for `tile` places of the output.
+// One product: the columns for `tile` places of the output.
 constexpr int64_t kMaxColumns = 1 << 18, kMinTile = 64;
 
 struct Sizes {

@@ -1,6 +1,6 @@
 // Convolutions of packed tensors, as products of matrices: the places that a filter reads are the columns of
 // one of them (K. Chellapilla et al., High Performance Convolutional Neural Networks for Document Processing,
-// 2006). LoadBlas before. Results do not depend on the number of threads.
+// 2006). LoadBlas must come before. Results do not depend on the number of threads.
 #pragma once
 
 #include "runtime/cuda/libraries/dnn/shapes.h"

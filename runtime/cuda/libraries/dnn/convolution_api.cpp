@@ -32,7 +32,7 @@ cudnnStatus_t OneAlgorithm(const ConvolutionShape* shape, Algorithm algorithm, f
   return CUDNN_STATUS_SUCCESS;
 }
 
-// All do the same, but for the direct one, which cuDNN names and does not have.
+// All do the same, except the direct one, which cuDNN names and does not have.
 bool HasForward(cudnnConvolutionFwdAlgo_t algo) {
   constexpr int kDirect = 3;
   return algo >= 0 && algo < CUDNN_CONVOLUTION_FWD_ALGO_COUNT && algo != kDirect;

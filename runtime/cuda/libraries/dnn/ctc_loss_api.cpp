@@ -58,7 +58,8 @@ class Sample {
   double At(const std::vector<double>& sums, int64_t step, int64_t place) const {
     return sums[static_cast<size_t>(step * places_ + place)];
   }
-  // Of all ways to be at a place at a step, from the beginning or to the end, with this step's class.
+  // The sums over all paths that are at a place at a step, from the beginning or to the end, with this step's
+  // class.
   std::vector<double> Sums(bool from_end) const {
     std::vector<double> sums(static_cast<size_t>(steps_ * places_), kNever);
     for (int64_t i = 0; i < steps_; ++i) {

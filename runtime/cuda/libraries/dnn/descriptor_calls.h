@@ -1,4 +1,4 @@
-// What the functions of all descriptors do: make them, take lists of numbers, give them back.
+// The functions that all descriptors have: they make them, set and return lists of numbers.
 #pragma once
 
 #include <algorithm>

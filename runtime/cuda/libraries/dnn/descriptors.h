@@ -1,4 +1,4 @@
-// What handles and descriptors hold. Work that is queued has copies.
+// The contents of handles and descriptors. Queued work has copies of them.
 #pragma once
 
 #include <cstdint>

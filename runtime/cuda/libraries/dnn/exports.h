@@ -1,4 +1,4 @@
-// What the generated exports of libcudnn.so include.
+// The header that the generated exports of libcudnn.so include.
 #pragma once
 
 #include "runtime/cuda/abi/cudnn_backend_types.h"

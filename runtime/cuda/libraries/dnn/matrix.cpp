@@ -9,7 +9,7 @@ namespace ptx2cpu::cudnn {
 
 namespace {
 
-// Pieces of a product: their sizes do not follow from the number of threads, so that sums do not.
+// Pieces of a product. Their sizes do not depend on the number of threads, so the sums do not either.
 constexpr int64_t kPieceRows = 64, kPieceColumns = 256;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Products of matrices that lie by rows. LoadBlas before. Results do not depend on the number of threads.
+// Products of matrices stored by rows. LoadBlas must come before. Results do not depend on the number of
+// threads.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@ bool TakesGreatest(cudnnPoolingMode_t mode) {
   return mode == CUDNN_POOLING_MAX || mode == CUDNN_POOLING_MAX_DETERMINISTIC;
 }
 
-// The place of the greatest number, the first one of several; negative: the window is outside. A number that
-// is none is the greatest where such numbers are wanted, and the least elsewhere.
+// The place of the greatest number, the first one of several; negative: the window is outside. NaN is the
+// greatest number where NaN is propagated, and the least elsewhere.
 template <typename R>
 int64_t PlaceOfGreatest(const Windows& windows, const Space& out, const R* channel, bool wants_nan) {
   int64_t place = -1;

@@ -1,4 +1,4 @@
-// Windows that slide over one to three axes of space: what convolutions and pooling have in common.
+// Windows that slide over one to three axes of space, for convolutions and pooling.
 #pragma once
 
 #include <array>

@@ -44,7 +44,7 @@ struct TypeRow {
   cudnnDataType_t type;
   int64_t bytes;
 };
-// Those of tensors; graphs have more.
+// The types of tensors; graphs have more.
 constexpr TypeRow kTypes[] = {{CUDNN_DATA_FLOAT, 4}, {CUDNN_DATA_DOUBLE, 8}, {CUDNN_DATA_HALF, 2},
                               {CUDNN_DATA_INT8, 1},  {CUDNN_DATA_INT32, 4},  {CUDNN_DATA_BFLOAT16, 2}};
 

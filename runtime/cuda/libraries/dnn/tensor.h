@@ -31,7 +31,7 @@ void Round(cudnnDataType_t type, R* values, int64_t count);
 template <typename R>
 void Blend(const Layout& layout, void* to, const R* values, R alpha, R beta);
 
-// Bytes of an element, of the types that graphs have too.
+// Bytes of an element, also for the types that only graphs have.
 int64_t ElementBytes(cudnnDataType_t type);
 
 // Storage without initial values.

@@ -161,7 +161,7 @@ cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha, cudnnTenso
 cudnnStatus_t cudnnSetTensor(cudnnHandle_t handle, cudnnTensorDescriptor_t layout, void* y,
                              const void* value) {
   if (!AllGiven(handle, layout, y, value)) return CUDNN_STATUS_BAD_PARAM;
-  // Of the type of factors: float for tensors of 16 bits.
+  // The value has the type of factors: float for tensors of 16 bits.
   return OnStream(handle, "cudnnSetTensor",
                   [=, yl = layout->layout, number = Factor(value, layout->layout.type)] {
                     WithReal(yl.type, [&]<typename R>(R) {

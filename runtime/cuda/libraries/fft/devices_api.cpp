@@ -248,7 +248,8 @@ cufftResult cufftXtExecDescriptor(cufftHandle plan, cudaLibXtDesc* input, cudaLi
   return Execute("cufftXtExecDescriptor", plan, nullptr, input, output, direction);
 }
 
-// Of a line: strings follow each other in its output, and each device has a substring of every string.
+// For a transform of one dimension, strings follow each other in its output, and each device has a substring
+// of every string.
 cufftResult cufftXtQueryPlan(cufftHandle handle, void* queryStruct, cufftXtQueryType queryType) {
   const std::shared_ptr<Plan> plan = FindMade(handle);
   if (plan == nullptr || plan->devices().empty()) return CUFFT_INVALID_PLAN;

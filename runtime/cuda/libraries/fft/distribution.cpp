@@ -74,7 +74,7 @@ Division DivisionOf(const Shape& shape, cufftXtSubFormat format, Side side) {
 
 namespace {
 
-// The first factor of 2^6, 2^7 ... 2^26, as a power of 2 too.
+// The exponent of the first factor of 2^6, 2^7 ... 2^26, which is also a power of 2.
 constexpr int kFirstFactor[] = {4, 4, 5, 6, 6, 7, 8, 8, 9, 10, 10, 11, 12, 12, 12, 12, 13, 14, 16, 16, 17};
 constexpr int kSmallestLine = 6, kLargestLine = kSmallestLine + static_cast<int>(std::size(kFirstFactor)) - 1;
 

@@ -1,4 +1,4 @@
-// Transforms, and what the library reports of itself.
+// Transforms, and the library's version and properties.
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What the generated exports of libcufft.so include.
+// The header that the generated exports of libcufft.so include.
 #pragma once
 
 #include "runtime/cuda/abi/cufft_types.h"

@@ -1,4 +1,5 @@
-// What a cufftHandle means: a shape and a type; FFTW's plans for it, made when a transform first needs them.
+// The plan of a cufftHandle: a shape and a type, and FFTW's plans for it, made when a transform first needs
+// them.
 #pragma once
 
 #include <map>
@@ -40,7 +41,7 @@ class Plan {
   // As WrongShape; SETUP_FAILED (the engine is missing), INVALID_PLAN (it has a shape).
   cufftResult Make(const char* function, Shape shape);
   bool made() const { return made_; }
-  // Of a plan for several devices, which may be named more than once. INVALID_PLAN (it has a shape).
+  // Sets the devices of a plan; a device may be named more than once. INVALID_PLAN (it has a shape).
   cufftResult SetDevices(std::vector<int> devices);
   const std::vector<int>& devices() const { return devices_; }
   const Shape& shape() const { return shape_; }

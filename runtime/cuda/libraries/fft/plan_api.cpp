@@ -60,7 +60,7 @@ cufftResult CreateAndMake(const char* function, cufftHandle* handle, Shape shape
   return error;
 }
 
-// No plan needs work space; the shape is looked at as if one were made.
+// No plan needs work space; the shape is checked as if a plan were made.
 cufftResult NoWork(const Shape& shape, size_t* work_size) {
   if (const cufftResult wrong = WrongShape(shape)) return wrong;
   if (work_size == nullptr) return CUFFT_INVALID_VALUE;
@@ -74,7 +74,7 @@ cufftResult NoWorkOf(cufftHandle handle, const Shape& shape, size_t* work_size) 
   if (status == CUFFT_SUCCESS) std::ranges::fill(SizesOf(*plan, work_size), 0);
   return status;
 }
-// As recorded, of several sizes the first alone is looked at.
+// As recorded, only the first of several sizes is checked.
 Shape FirstOf(int first_size, cufftType type) { return PlainShape({first_size}, type, 1); }
 Shape FirstOf(Shape shape) {
   for (size_t axis = 1; axis < shape.sizes.size(); ++axis)

@@ -87,7 +87,8 @@ constexpr Attribute kEmulation[] = {
     ATTRIBUTE(5, Emulation, mantissa_bits),
 };
 #undef ATTRIBUTE
-// Of an operation: an emulation descriptor, which has no effect and no place in memory of a program's own.
+// An attribute of operations: an emulation descriptor, which has no effect and no place in memory that a
+// program provides.
 constexpr int kEmulationOfOperation = 38;
 
 template <size_t kCount>

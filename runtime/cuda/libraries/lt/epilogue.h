@@ -1,4 +1,4 @@
-// What follows a product: bias, activations, their gradients, the arrays beside D.
+// The epilogue of a product: bias, activations, their gradients, the arrays beside D.
 #pragma once
 
 #include <cmath>
@@ -45,8 +45,8 @@ inline bool ReadEpilogue(uint32_t bits, Epilogue& epilogue) {
   return false;
 }
 
-// The approximation by tanh, as documented; the factor has the digits that it has on an H100 in double
-// precision too.
+// The approximation by tanh, as documented. Even in double precision, the factor has the digits that it has
+// on an H100.
 template <typename R>
 struct GeluFactors {
   static constexpr R kFactor = R(0.79788456), kCube = R(0.044715), kHalf = R(0.5);

@@ -1,4 +1,4 @@
-// What the generated exports of libcublasLt.so include.
+// The header that the generated exports of libcublasLt.so include.
 #pragma once
 
 #include "runtime/cuda/abi/cublaslt_types.h"

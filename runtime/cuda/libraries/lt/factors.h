@@ -1,4 +1,4 @@
-// alpha and beta of a call, in host or device memory, one or one for each row.
+// alpha and beta of a call, in host or device memory: one number, or one for each row.
 #pragma once
 
 #include "runtime/cuda/libraries/lt/matmul.h"

@@ -1,4 +1,4 @@
-// Handles, and what the library reports of itself.
+// Handles, and the library's version and properties.
 #include "cublaslt_api.h"
 #include "runtime/cuda/libraries/blas/status.h"
 #include "runtime/cuda/libraries/core/handle.h"

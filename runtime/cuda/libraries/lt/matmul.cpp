@@ -106,7 +106,7 @@ std::unique_ptr<C[]> Product(const Matmul& call, const Stored& a, const Stored& 
                        product.get(), std::max<int64_t>(1, m)});
   return product;
 }
-// Of 8-bit integers, exactly.
+// The product of 8-bit integers, which is exact.
 std::unique_ptr<int32_t[]> IntegerProduct(const Matmul& call, const Stored& a, const Stored& b,
                                           int64_t depth) {
   const auto m = static_cast<int64_t>(call.d.rows), n = static_cast<int64_t>(call.d.cols);

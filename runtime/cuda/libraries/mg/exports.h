@@ -1,4 +1,4 @@
-// What the generated exports of libcusolverMg.so include.
+// The header that the generated exports of libcusolverMg.so include.
 #pragma once
 
 #include "runtime/cuda/abi/cusolvermg_types.h"

@@ -1,4 +1,4 @@
-// Devices as the driver reports them; a handle is the device's number and 1.
+// Devices as the driver reports them; a handle is the device's number plus 1.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -126,7 +126,7 @@ const char* nvmlErrorString(nvmlReturn_t result) {
   return row == std::end(kRows) ? "Unknown Error" : row->text;
 }
 
-// Of a driver for the CUDA version that ours reports; programs compare it with the least that they need.
+// The version of a driver for the CUDA version that ours reports; programs compare it with their minimum.
 nvmlReturn_t nvmlSystemGetDriverVersion(char* version, unsigned int length) {
   return Write("580.95.05", version, length);
 }

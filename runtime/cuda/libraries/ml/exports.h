@@ -1,4 +1,4 @@
-// What the generated exports of libnvidia-ml.so include.
+// The header that the generated exports of libnvidia-ml.so include.
 #pragma once
 
 #include "runtime/cuda/abi/nvml_types.h"

@@ -1,7 +1,7 @@
 // How ranks find each other: a unique id names a socket of the machine at which the process that made the id
-// waits for the ranks, and the address of another one for ranks of other machines. The first has no file;
-// both go with the process. Ranks of one machine share memory; if one comes over the network (as all do where
-// NCCL_SHM_DISABLE is 1), all pass their elements over connections between each two of them.
+// waits for the ranks, and the address of another one for ranks of other machines. The socket has no file;
+// both end with the process. Ranks of one machine share memory; if one comes over the network (as all do
+// where NCCL_SHM_DISABLE is 1), all pass their elements over connections between each two of them.
 #pragma once
 
 #include <memory>

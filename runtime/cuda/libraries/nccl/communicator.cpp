@@ -61,7 +61,7 @@ void Communicator::Main() {
   changed_.notify_all();
 }
 
-// Null: the communicator ends.
+// The next work; null: the communicator ends.
 std::shared_ptr<Batch> Communicator::Next() {
   std::unique_lock lock(mutex_);
   std::shared_ptr<Batch> next;

@@ -19,7 +19,7 @@ using libraries::FromFloat, libraries::ToFloat;
 template <typename T>
 constexpr bool kNarrow = !std::is_arithmetic_v<T>;
 
-// What elements are reduced in: unsigned integers, since sums wrap around.
+// The types in which elements are reduced: unsigned integers, since sums wrap around.
 template <typename T>
 struct WorkingType {
   using Type = T;
@@ -66,7 +66,7 @@ W Product(W a, W b) {
     return a * b;
   }
 }
-// Of a number and NaN the number, as fmax and fmin.
+// Returns the number where the other operand is NaN, like fmax and fmin.
 template <typename W>
 W Maximum(W a, W b) {
   return b > a || a != a ? b : a;

@@ -1,6 +1,6 @@
-// What one rank does in a collective or in messages, on its own thread, waiting for the others. Whatever lies
-// between the ranks, each element is reduced once, over the ranks in their order, so results are the same to
-// the bit.
+// The part of one rank in a collective or in messages, on its own thread, where it waits for the others. By
+// any transport, each element is reduced once, over the ranks in their order, so results are the same to the
+// bit.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the generated exports of libnccl.so include.
+// The header that the generated exports of libnccl.so include.
 #pragma once
 
 #include "runtime/cuda/abi/nccl_types.h"

@@ -34,7 +34,7 @@ Group& OwnGroup() {
   return group;
 }
 
-// The communicator's context is the thread's.
+// Makes the communicator's context the thread's.
 class InContext {
  public:
   explicit InContext(CUcontext context) : entered_(driver::cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {}

@@ -1,5 +1,5 @@
-// Calls of the calling thread between ncclGroupStart and ncclGroupEnd: what streams wait for is handed to
-// them together, so that sends and receives of one group cannot wait for each other.
+// Calls of a thread between ncclGroupStart and ncclGroupEnd: their streams receive the work together, so that
+// sends and receives of one group cannot wait for each other.
 #pragma once
 
 #include <functional>

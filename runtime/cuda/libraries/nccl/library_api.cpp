@@ -38,7 +38,7 @@ ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
   if (ptr == nullptr) return ncclUnhandledCudaError;
   if (libraries::Begin() != CUDA_SUCCESS) return ncclUnhandledCudaError;
   CUdeviceptr made = 0;
-  // As recorded, no bytes are an allocation too.
+  // As recorded, a request for 0 bytes also returns an allocation.
   if (driver::cuMemAlloc_v2(&made, std::max<size_t>(size, 1)) != CUDA_SUCCESS) return ncclUnhandledCudaError;
   *ptr = reinterpret_cast<void*>(made);
   return ncclSuccess;

@@ -1,4 +1,4 @@
-// What the process that made a unique id and the ranks write to each other.
+// The messages between the process that made a unique id and the ranks.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,7 @@ Outcome MemoryExchange::Collective(const Operation& operation) {
   const bool moves = MovementOf(operation.kind) != nullptr;
   if (direct_) {
     const Outcome outcome = moves ? MoveDirectly(operation) : ReduceDirectly(operation);
-    // Others read this rank's buffers, and write them, until all are done.
+    // Other ranks read and write this rank's buffers until all are done.
     return outcome == Outcome::kDone && !region_.Barrier() ? Outcome::kGone : outcome;
   }
   if (moves) return MoveInStages(operation);

@@ -1,5 +1,5 @@
-// The ranks of one machine. Those of one process read each other's buffers. Those of several processes pass
-// their elements in pieces through the stages of the region that they share.
+// Exchange between the ranks of one machine. Ranks of one process read each other's buffers. Ranks of several
+// processes pass their elements in pieces through the stages of the region that they share.
 #pragma once
 
 #include <memory>

@@ -12,8 +12,8 @@ namespace ptx2cpu::nccl {
 
 namespace {
 
-// The system refuses bytes at a bad address without a signal: the access shows the fault where it is, or
-// makes memory of ours that comes when it is touched.
+// The system refuses bytes at a bad address without a signal. Accessing the bytes first makes the fault
+// appear at its address, and commits pages of our own memory.
 void Touch(const void* data, size_t bytes, bool write) {
   constexpr size_t kPage = 4096;
   auto* const at = static_cast<volatile char*>(const_cast<void*>(data));

@@ -1,4 +1,4 @@
-// One rank's connections with all others, and what it passes over them.
+// The connections of one rank with all others, and the transfers over them.
 #pragma once
 
 #include <atomic>

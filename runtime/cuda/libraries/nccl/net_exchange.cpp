@@ -16,7 +16,7 @@ void CopyBytes(void* to, const void* from, size_t bytes) {
 
 }  // namespace
 
-// One collective, and transfers of it.
+// A collective and its transfers.
 struct NetExchange::Work {
   const Operation& operation;
   Shape shape;

@@ -1,4 +1,4 @@
-// The ranks of several machines: all elements go over connections between each two ranks.
+// Exchange between the ranks of several machines: all elements go over connections between each two ranks.
 //
 // A reduction has two rounds, as the usual ring has, and moves as many bytes: each rank receives its segment
 // of the elements from all others, reduces it in the order of the ranks, and passes the result on. Small ones

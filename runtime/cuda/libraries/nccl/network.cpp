@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMaxWaiting = 4096;
 
-// A connection without traffic is looked after, so that a machine that vanished is found out.
+// An idle connection is probed, so that a vanished machine is noticed.
 constexpr int kIdleSeconds = 30, kProbeSeconds = 10, kProbes = 6;
 
 void Set(const Descriptor& socket, int level, int name, int value) {

@@ -1,5 +1,6 @@
-// The memory that the ranks of a communicator share: who is there, barriers, what each passes to the others.
-// A file without a name (memfd): nothing remains of it when the processes have ended, however they end.
+// The memory that the ranks of a communicator share: the present ranks, barriers, and the data that each
+// passes to the others. A file without a name (memfd): nothing remains of it when the processes have ended,
+// however they end.
 //
 // A rank holds a robust lock of its own while it lives. The system marks the lock when its holder ends, so a
 // rank that waits finds out that another one has ended, also by a signal.
@@ -42,7 +43,8 @@ struct RankPart {
   std::atomic<uint32_t> joined;
   std::atomic<uint32_t> bell;  // rung when a channel from or to this rank has changed
   uint64_t process;            // a random number of its process
-  // Of collectives of even and odd numbers: a rank may be in the next one while others read these.
+  // For collectives with even and odd numbers: a rank may be in the next collective while others still read
+  // these.
   Announcement announcements[2];
 };
 

@@ -1,4 +1,4 @@
-// What the generated exports of libcurand.so include.
+// The header that the generated exports of libcurand.so include.
 #pragma once
 
 #include "runtime/cuda/abi/curand_types.h"

@@ -20,14 +20,14 @@ struct MtgpParameters {
 
 inline constexpr int kMtgpSequences = 192, kLegacyMtgpSequences = 64;
 
-// Of a table as C text: initialisers of structures of 74 numbers. Empty: it is none.
+// Reads a table as C text: initialisers of structures of 74 numbers. Empty: the text is no such table.
 std::vector<MtgpParameters> ReadMtgpParameters(const std::string& text);
 
-// The authors published what parameters there are as a table, which this project does not contain. The file
-// that PTX2CPU_MTGP32 names, or the CUDA toolkit's, is read once; null: there is none with enough sequences.
+// The authors published the parameters as a table, which this project does not contain. The file that
+// PTX2CPU_MTGP32 names, or the CUDA toolkit's, is read once; null: there is none with enough sequences.
 const std::vector<MtgpParameters>* KnownMtgpParameters();
 
-// Of the first `sequences` parameters.
+// Makes generators from the first `sequences` parameters.
 std::unique_ptr<RandomSequences> MakeMtgp(const std::vector<MtgpParameters>& parameters, int sequences,
                                           uint64_t seed);
 

@@ -1,4 +1,4 @@
-// Numbers of the generators that make each of one word, whatever its kind.
+// Numbers of the generators that draw one word for each number, whatever its kind.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Poisson distributions as cuRAND draws them: one word makes one number. It looks it up in a square histogram
-// (G. Marsaglia, W. Tsang and J. Wang, Fast Generation of Discrete Random Variables, 2004) or in the
-// cumulative distribution; of large means, it makes a normal number.
+// Poisson distributions as cuRAND draws them: one word makes one number. The word is looked up in a square
+// histogram (G. Marsaglia, W. Tsang and J. Wang, Fast Generation of Discrete Random Variables, 2004) or in
+// the cumulative distribution; for large means it becomes a normal number.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ class Poisson {
 
   double mean() const { return mean_; }
   bool has_table() const { return mean_ < kMaxTableMean; }
-  // Of a uniform number in (0, 1], if has_table().
+  // The result for a uniform number in (0, 1], if has_table().
   uint32_t FromTable(double u) const {
     auto cell = static_cast<size_t>(static_cast<double>(cells_.size()) * u);
     if (cell == cells_.size()) --cell;
@@ -35,7 +35,7 @@ class Poisson {
   Table AsTable() const;
   // The first number whose cumulative probability reaches u.
   uint32_t FromCumulative(double u) const;
-  // Of a normal number, computed with doubles or floats.
+  // The result for a normal number, computed with doubles or floats.
   uint32_t FromNormal(double z) const { return static_cast<uint32_t>(std::sqrt(mean_) * z + mean_ + 0.5); }
   uint32_t FromNormalSingle(float z) const {
     const auto mean = static_cast<float>(mean_);

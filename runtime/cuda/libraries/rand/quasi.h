@@ -1,5 +1,5 @@
-// Sobol's sequences in cuRAND's order: of each dimension its share of a call's numbers, one dimension after
-// the other, each in the order of the Gray code: I. Sobol (1967), I. Antonov and V. Saleev (1979).
+// Sobol sequences in cuRAND's order: the share of a call's numbers of each dimension, one dimension after the
+// other, each in the order of the Gray code: I. Sobol (1967), I. Antonov and V. Saleev (1979).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ptx2cpu::libraries {
 
-// Of which there are direction numbers here; cuRAND has 20,000.
+// The number of dimensions with direction numbers here; cuRAND has 20,000.
 inline constexpr uint32_t kSobolDimensions = 21;
 
 // `bits`: 32 or 64. From the place `offset` of each dimension on; at most kSobolDimensions. Counts are

@@ -35,7 +35,7 @@ std::array<double, 2> Pair(double u, double turns) {
   return {std::sin(angle) * size, std::cos(angle) * size};
 }
 
-// What one draw of a generator gives, for each kind of number.
+// The result of one draw of a generator, for each kind of number.
 struct XorwowDraws {
   using State = Xorwow;
   static std::array<uint32_t, 1> Bits(State& s) { return {s.Next()}; }

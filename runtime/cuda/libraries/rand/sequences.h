@@ -27,13 +27,13 @@ class RandomSequences {
  public:
   virtual ~RandomSequences() = default;
   virtual void Bits(uint32_t* to, int64_t count) = 0;
-  // Of kSobol64 alone; false: nothing is written.
+  // Only for kSobol64; false: nothing is written.
   virtual bool LongBits(uint64_t*, int64_t) { return false; }
   // In (0, 1].
   virtual void Uniform(float* to, int64_t count) = 0;
   virtual void Uniform(double* to, int64_t count) = 0;
-  // Of mean 0 and deviation 1, by G. Box and M. Muller, A Note on the Generation of Random Normal Deviates
-  // (1958).
+  // Normal numbers of mean 0 and deviation 1, by G. Box and M. Muller, A Note on the Generation of Random
+  // Normal Deviates (1958).
   virtual void Normal(float* to, int64_t count) = 0;
   virtual void Normal(double* to, int64_t count) = 0;
   virtual void Counts(uint32_t* to, int64_t count, const Poisson& poisson) = 0;

@@ -34,8 +34,8 @@ namespace ptx2cpu::curand {
 
 namespace {
 
-// cuRAND's table has 20,000 dimensions. Those that are not known here are addresses that fault: the known
-// ones end where a page does.
+// cuRAND's table has 20,000 dimensions. The addresses of dimensions that are not known here fault: the known
+// ones end at the end of a page.
 constexpr size_t kDimensions = 20000;
 
 template <typename Word>

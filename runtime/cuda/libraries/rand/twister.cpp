@@ -70,8 +70,8 @@ class Twister final : public OneWordNumbers<Twister> {
     int64_t blocks_before;
   };
 
-  // Makes the states of the first `count` sequences. Those that exist are blocks of one place of the order,
-  // or none was advanced, since all are made before a number of a second turn is drawn.
+  // Makes the states of the first `count` sequences. Existing states are all at one place of the order, or
+  // none has advanced, since all are made before a number of a second turn is drawn.
   void MakeStates(int64_t count) {
     while (std::ssize(states_) < count) {
       const auto known = std::ssize(states_);

@@ -1,4 +1,4 @@
-// What every function of cuSOLVER does with its handle, and BLAS's characters for its enumerations.
+// The start of every function of cuSOLVER: its handle, and BLAS's characters for its enumerations.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the generated exports of libcusolver.so include.
+// The header that the generated exports of libcusolver.so include.
 #pragma once
 
 #include "runtime/cuda/abi/cusolver_types.h"

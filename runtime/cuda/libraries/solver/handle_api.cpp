@@ -1,4 +1,4 @@
-// Handles, parameters of methods, and what the library reports of itself.
+// Handles, parameters of methods, and the library's version and properties.
 #include "runtime/cuda/libraries/core/handle.h"
 #include "runtime/cuda/libraries/core/soname.h"
 #include "runtime/cuda/libraries/solver/eigen.h"
@@ -82,7 +82,7 @@ cusolverStatus_t cusolverDnSetMathMode(cusolverDnHandle_t handle, cusolverMathMo
 cusolverStatus_t cusolverDnGetMathMode(cusolverDnHandle_t handle, cusolverMathMode_t* mode) {
   return libraries::Read(Check(handle, mode != nullptr), handle, &cusolverDnContext::math, mode);
 }
-// Nothing is emulated: results have the precision that is asked for.
+// Nothing is emulated: results have the requested precision.
 cusolverStatus_t cusolverDnSetEmulationStrategy(cusolverDnHandle_t handle, cudaEmulationStrategy_t strategy) {
   const bool right = strategy >= CUDA_EMULATION_STRATEGY_DEFAULT && strategy <= CUDA_EMULATION_STRATEGY_EAGER;
   return libraries::Write(Check(handle, right), handle, &cusolverDnContext::emulation, strategy);

@@ -69,7 +69,7 @@ cusolverStatus_t CheckParams(cusolverDnHandle_t handle, cusolverDnIRSParams_t pa
 
 constexpr size_t kWorkspace = 256;
 
-// What is asked before there are arrays: refinement and limits count when systems are solved.
+// Queries before there are arrays: refinement and limits count when systems are solved.
 cusolverStatus_t WriteSize(cusolverDnHandle_t handle, cusolverDnIRSParams_t params, bool right,
                            size_t* size) {
   const cusolverStatus_t status = CheckParams(handle, params);

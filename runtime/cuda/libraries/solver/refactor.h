@@ -20,7 +20,7 @@ struct Places {
                                       static_cast<size_t>(begins[at + 1] - begins[at]));
   }
 };
-// What a program's arrays of a square matrix state; nothing where they are none.
+// The places in a program's arrays of a square matrix; nothing where they are invalid.
 std::optional<Places> PlacesOf(int n, int nnz, const int* begins, const int* indices);
 // Whether it has each number below n.
 bool IsOrder(int n, const int* order);
@@ -38,7 +38,7 @@ enum class UnitFactor { kLower, kUpper };
 
 class Refactorization {
  public:
-  // Of A, L and U by rows; diagonals need not be given.
+  // The places of A, L and U by rows; diagonals need not be given.
   void SetPlaces(Places a, const Places& lower, const Places& upper);
   // Where row and column i of the factors are in A. They may differ with each set of values.
   void SetOrders(const int* p, const int* q);

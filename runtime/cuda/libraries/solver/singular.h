@@ -1,4 +1,5 @@
-// Singular values. What the original finds by Jacobi rotations, LAPACK finds by QR iterations: one "sweep".
+// Singular values. The values that the original finds by Jacobi rotations, LAPACK finds by QR iterations:
+// they count as one "sweep".
 #pragma once
 
 #include <atomic>

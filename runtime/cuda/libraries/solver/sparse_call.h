@@ -1,4 +1,4 @@
-// What every function of cuSOLVER's sparse part does with its handle and matrix.
+// The start of every function of cuSOLVER's sparse part: its handle and matrix.
 #pragma once
 
 #include "runtime/cuda/libraries/core/matrix_descr.h"

@@ -61,7 +61,7 @@ int SolveByQr(const SparseArrays<T>& a, const T* b, Real<T> tolerance, int reord
   return singular;
 }
 
-// Of the matrix the lower triangle is read.
+// Only the lower triangle of the matrix is read.
 template <typename T>
 int SolveByCholesky(const SparseArrays<T>& a, const T* b, Real<T> tolerance, int reorder, T* x) {
   const auto order = OrderOf(reorder, a.n, a.begins, a.columns, a.base);

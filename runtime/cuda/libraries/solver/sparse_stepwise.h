@@ -138,7 +138,7 @@ cusolverStatus_t CsrqrSetup(const char* name, cusolverSpHandle_t h, int m, int n
     info->factors.template emplace<QrFactors<T>>().rows = std::move(rows);
   });
 }
-// With a right-hand side, this is a solution too.
+// With a right-hand side, this also computes a solution.
 template <typename T, typename Info>
 cusolverStatus_t CsrqrFactor(const char* name, cusolverSpHandle_t h, int m, int n, int nnz, T* b, T* x,
                              Info* info, void*) {

@@ -1,4 +1,4 @@
-// What the functions whose types are arguments share: the type of a matrix by its number, sizes that fit
+// Shared code of the functions whose types are arguments: the type of a matrix by its number, sizes that fit
 // LAPACK.
 #pragma once
 

@@ -248,7 +248,7 @@ cusolverStatus_t cusolverDnXtrtri(cusolverDnHandle_t handle, cublasFillMode_t up
       int state = 0;
       Blas<"trtri", T>(Letter(uplo), diag == CUBLAS_DIAG_UNIT ? 'U' : 'N', Narrow(n), static_cast<T*>(a),
                        Narrow(lda), &state);
-      // The diagonal of ones is written too.
+      // The diagonal of ones is also written.
       for (int64_t i = 0; diag == CUBLAS_DIAG_UNIT && i < n; ++i) static_cast<T*>(a)[i * (lda + 1)] = T(1);
       Note(info, state);
     });

@@ -78,7 +78,7 @@ void ConvertBlocks(const Blocks<const T>& from, int64_t rows, const BlocksTo<T>&
   });
 }
 
-// Checks, then queues a conversion whose result is general too.
+// Checks, then queues a conversion; the descriptor of the result must also be general.
 template <typename... Conditions>
 cusparseStatus_t CheckConversion(cusparseHandle_t h, cusparseDirection_t direction, int rows, int columns,
                                  const cusparseMatDescr_t from, const cusparseMatDescr_t to,

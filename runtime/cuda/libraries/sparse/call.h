@@ -1,4 +1,5 @@
-// What every function of cuSPARSE does with its handle: scalars and results of either side, the stream.
+// The start of every function of cuSPARSE: its handle, scalars and results in memory of either side, the
+// stream.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ template <typename... Conditions>
 cusparseStatus_t Check(cusparseHandle_t handle, Conditions... right) {
   return handle != nullptr && (right && ...) ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_INVALID_VALUE;
 }
-// Of the functions with a type in their name, and those of their indices.
+// For functions with a type in their name, and functions on their indices.
 template <typename... Conditions>
 cusparseStatus_t CheckNamed(cusparseHandle_t handle, Conditions... right) {
   return handle == nullptr ? CUSPARSE_STATUS_NOT_INITIALIZED : Check(handle, right...);

@@ -1,4 +1,4 @@
-// What the generated exports of libcusparse.so include.
+// The header that the generated exports of libcusparse.so include.
 #pragma once
 
 #include "runtime/cuda/abi/cusparse_types.h"

@@ -1,4 +1,4 @@
-// What incomplete factorisations note, and the structure of sums.
+// The objects of incomplete factorisations, and the structure of sums.
 #include "runtime/cuda/libraries/sparse/info.h"
 #include "runtime/cuda/libraries/sparse/sum.h"
 

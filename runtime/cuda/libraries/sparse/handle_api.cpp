@@ -1,4 +1,4 @@
-// Handles, matrix descriptors, and what the library reports of itself.
+// Handles, matrix descriptors, and the library's version and properties.
 #include <iterator>
 
 #include "runtime/cuda/libraries/core/handle.h"

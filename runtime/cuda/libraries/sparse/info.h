@@ -1,4 +1,4 @@
-// What functions for the objects of analyses do: ending them, reporting a zero pivot.
+// Functions for the objects of analyses: they end them and report a zero pivot.
 #pragma once
 
 #include "runtime/cuda/libraries/sparse/factor.h"

@@ -1,4 +1,4 @@
-// Small elements are left out: of sparse matrices, of dense ones; by a limit, or by how many are to go.
+// Removes small elements of sparse and of dense matrices, by a limit or by a number of elements.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// Rows that change: those without small elements, those that are sorted and return to their order, those of
-// one colour.
+// Changes of rows: removal of small elements, sorting and its inverse, colouring.
 #pragma once
 
 #include <numeric>

@@ -1,5 +1,5 @@
-// A sparse matrix, as it is or transposed, by its rows: what products, sums and solvers read, whatever the
-// format.
+// A sparse matrix, as it is or transposed, by its rows: products, sums and solvers read it in this form,
+// whatever the format.
 #pragma once
 
 #include <vector>

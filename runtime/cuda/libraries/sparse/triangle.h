@@ -92,7 +92,7 @@ struct TriangleState {
   cusparseSpMatDescr matrix;
   cusparseOperation_t op;
   cudaDataType compute;
-  // Of the type that `compute` names, after the analysis has run.
+  // The triangle in the type that `compute` names, after the analysis has run.
   std::variant<std::monostate, Triangle<float>, Triangle<double>, Triangle<cuComplex>,
                Triangle<cuDoubleComplex>, Triangle<int32_t>>
       triangle;

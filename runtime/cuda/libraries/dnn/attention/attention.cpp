@@ -34,7 +34,7 @@ AttentionWeights::AttentionWeights(const Heads& heads) {
   }
   for (size_t i = 0; i < kOperands; ++i) {
     bias[i] = heads.projects[i] && heads.has_biases ? count : -1;
-    // The output has one for all heads, which are summed.
+    // The output has one bias for all heads, which are summed.
     if (bias[i] >= 0) count += (i == kOutput ? 1 : heads.count) * heads.projected[i];
   }
 }

@@ -20,8 +20,8 @@ struct Heads {
   int64_t count;
   double scaler;
   bool has_biases, one_to_one;
-  // Of a vector before and after its projection, for each operand; equal where there is none. An output's are
-  // of one head.
+  // The sizes of a vector before and after its projection, for each operand; equal where there is no
+  // projection. An output's sizes are those of one head.
   int64_t size[kOperands], projected[kOperands];
   bool projects[kOperands];
   int64_t max_queries, max_keys, max_batch, max_beam;

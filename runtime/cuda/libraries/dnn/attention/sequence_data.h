@@ -1,4 +1,5 @@
-// Sequences of vectors in the memory of a descriptor's axes, and what an attention's training keeps of them.
+// Sequences of vectors in memory with a descriptor's axes, and the data that the training of an attention
+// keeps.
 #pragma once
 
 #include <memory>

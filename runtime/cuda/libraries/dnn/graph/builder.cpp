@@ -10,8 +10,8 @@ namespace ptx2cpu::cudnn {
 
 namespace {
 
-// Of batches, heads, tokens and elements, or the last two exchanged: whether a token's heads are together.
-// Then a batch's elements are the first ones of the room that a batch of full length has.
+// Whether the heads of a token are adjacent, for axes of batches, heads, tokens and elements, or with the
+// last two exchanged. Then the elements of a batch are the first ones in the space of a batch of full length.
 bool AreRowsOfTokens(const Layout& layout) {
   if (layout.extents.size() < 4 || layout.extents[1] == 1) return true;
   return std::any_of(layout.strides.begin() + 2, layout.strides.end(),

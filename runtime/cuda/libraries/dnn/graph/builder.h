@@ -1,4 +1,4 @@
-// How a program is made: tensors by their numbers, and a step for each operation of the graph.
+// Builds a program: tensors by their numbers, and a step for each operation of the graph.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The steps of convolutions, normalisation, and what moves elements.
+// The steps of convolutions, normalisation, and operations that move elements.
 #include "runtime/cuda/libraries/core/openblas.h"
 #include "runtime/cuda/libraries/dnn/convolution.h"
 #include "runtime/cuda/libraries/dnn/graph/builder.h"

@@ -14,7 +14,7 @@ struct Uses {
 
 Tensor& At(Program& program, int tensor) { return program.tensors[static_cast<size_t>(tensor)]; }
 
-// An order in which what is read has been written. Throws Refusal.
+// An order in which each tensor is written before it is read. Throws Refusal.
 std::vector<size_t> InOrder(const Program& program, const std::vector<Uses>& uses) {
   std::vector<bool> ready(program.tensors.size(), true), written(program.tensors.size());
   for (const Uses& use : uses) {

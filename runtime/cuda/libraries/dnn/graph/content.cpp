@@ -123,8 +123,8 @@ cudnnStatus_t Content::Get(cudnnBackendAttributeName_t name, cudnnBackendAttribu
                        : held->links.empty() ? held->bytes.size() / bytes
                                              : held->links.size();
   const size_t given = std::min(found, static_cast<size_t>(wanted));
-  // Of values, as recorded, how many are written; of descriptors, which a program counts first, how many
-  // there are.
+  // As recorded, the count of values is the number written; the count of descriptors, which a program queries
+  // first, is the number that exists.
   const bool counts_written = elements != nullptr && row->type != CUDNN_TYPE_BACKEND_DESCRIPTOR;
   if (count != nullptr) *count = static_cast<int64_t>(counts_written ? given : found);
   if (elements == nullptr) return CUDNN_STATUS_SUCCESS;

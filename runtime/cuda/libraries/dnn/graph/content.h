@@ -1,4 +1,4 @@
-// What a descriptor of the graph API holds: its attributes, and what it was compiled to.
+// The contents of a descriptor of the graph API: its attributes, and its compiled form.
 #pragma once
 
 #include <cstring>
@@ -16,7 +16,7 @@ struct Program;
 class Content;
 using Link = std::shared_ptr<const Content>;
 
-// A program, or why there is none.
+// A program, or the reason why there is none.
 struct Compiled {
   std::shared_ptr<const Program> program = nullptr;
   std::string why = {};

@@ -1,4 +1,4 @@
-// An operation graph as a list of steps over arrays of floats or doubles, and how it runs.
+// An operation graph as a list of steps over arrays of floats or doubles, and its execution.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@ constexpr cudnnDataType_t kOwnType = std::is_same_v<R, double> ? CUDNN_DATA_DOUB
 
 bool IsFloat(cudnnDataType_t type) { return type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_DOUBLE; }
 
-// Where each batch of a tensor begins in memory, in elements; one number more than there are batches.
+// The place in memory where each batch of a tensor begins, in elements, and the end of the last one.
 class Offsets {
  public:
   Offsets(cudnnDataType_t type, const void* memory) : is_wide_(type == CUDNN_DATA_INT64), memory_(memory) {}

@@ -1,4 +1,4 @@
-// One step of one cell: what gates make of the sums that they receive, and the gradients.
+// One step of one cell: the results of gates on the sums that they receive, and the gradients.
 //
 // RNN: h = act(a). LSTM: c = f c' + i g, h = o tanh(c), with a projection after it. GRU, as cuDNN has it:
 // n = tanh(a_n + r q), h = (1 - z) n + z h', where q is the recurrent sum. h' and c' are those of the step
@@ -18,8 +18,7 @@ R Sigmoid(R x) {
   return 1 / (1 + std::exp(-x));
 }
 
-// A cell that is no number stays one where numbers that are none are passed on, and is the lower bound
-// elsewhere.
+// NaN in a cell stays where NaN is propagated, and becomes the lower bound elsewhere.
 template <typename R>
 R Clipped(const Network& network, R c) {
   const R low = static_cast<R>(network.low), high = static_cast<R>(network.high);

@@ -1,5 +1,4 @@
-// What the numbers of a recurrent network mean: sizes, places of weights, and sequences in the order in which
-// steps are done.
+// The dimensions of a recurrent network: sizes, places of weights, and sequences in the order of the steps.
 #pragma once
 
 #include <optional>

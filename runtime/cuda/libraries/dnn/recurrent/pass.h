@@ -1,5 +1,5 @@
 // A network over a batch of sequences, in float or double: rows of packed matrices, in the order of
-// Sequences. LoadBlas before. Results do not depend on the number of threads.
+// Sequences. LoadBlas must come before. Results do not depend on the number of threads.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@ namespace ptx2cpu::cudnn {
 
 namespace {
 
-// The steps of a call as one description of sequences; nothing where they are none.
+// The steps of a call as one description of sequences; nothing where they are invalid.
 std::optional<cudnnRNNDataStruct> DataOf(int steps, const cudnnTensorDescriptor_t* layouts) {
   if (layouts == nullptr || steps < 1) return std::nullopt;
   cudnnRNNDataStruct data;
