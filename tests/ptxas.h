@@ -14,7 +14,8 @@
 
 namespace ptx2cpu::test {
 
-// PTX2CPU_PTXAS, the one on the PATH, or the one of the usual folder; empty: there is none.
+// The path of ptxas: PTX2CPU_PTXAS, the one on the PATH, or the one in the usual folder; empty: there is
+// none.
 inline std::string FindPtxas() {
   if (const char* set = std::getenv("PTX2CPU_PTXAS")) return set;
   std::string found =

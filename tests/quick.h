@@ -1,4 +1,4 @@
-// What tests do less of between two edits (tools/test --quick).
+// The parts of tests that are left out between two edits (tools/test --quick).
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,14 @@ inline bool IsQuick() {
   return quick;
 }
 
-// Of a time or a number of kernels.
+// The part of a time or of a number of kernels.
 template <typename T>
 T QuickPart(T whole) {
   return IsQuick() ? whole / 8 : whole;
 }
 
-// Which of the settings in nested loops a quick run takes: each `every`-th, in the order in which they are
-// asked about. With a number that is prime to the lengths of the loops, each value of each loop is still
-// among them.
+// The settings in nested loops that a quick run takes: each `every`-th, in the order of the calls. With a
+// number that is prime to the lengths of the loops, each value of each loop is still among them.
 class Sample {
  public:
   explicit Sample(uint32_t every) : every_(IsQuick() ? every : 1) {}

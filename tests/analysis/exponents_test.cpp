@@ -1,4 +1,4 @@
-// What is never subnormal: body by body.
+// Values that are never subnormal: body by body.
 #include "analysis/lanes/exponents.h"
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ ir::Module Kernel(const std::string& body) {
                      body);
 }
 
-// Of `%r`, which the body stores last.
+// The least exponent of `%r`, which the body stores last.
 int Least(const std::string& body) {
   const ir::Module module = Kernel(body);
   const auto exponents = analysis::FindLeastExponents(module.functions[0]);

@@ -1,4 +1,4 @@
-// Kernels of a few float operations, for analyses of what values can be.
+// Kernels of a few float operations, for analyses of the possible values.
 #pragma once
 
 #include <catch2/catch.hpp>

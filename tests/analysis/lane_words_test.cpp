@@ -1,4 +1,4 @@
-// Words that follow from the lane's number.
+// Words that depend on the lane's number only.
 #include "analysis/lanes/lane_words.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Lanes that come to one collective in different trips of a loop around it.
+// Lanes that reach one collective in different trips of a loop around it.
 #include "analysis/regions/mixed_trips.h"
 
 #include <algorithm>

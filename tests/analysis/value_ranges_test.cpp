@@ -12,7 +12,7 @@ namespace {
 
 using MaybeRange = std::optional<ValueRange>;
 
-// Of the `%x` of a body, in blocks of 96 x 2 threads.
+// The range of the `%x` of a body, in blocks of 96 x 2 threads.
 MaybeRange RangeOf(const std::string& body, const char* type = "i32") {
   const std::string text = R"(module "m" ptx 8.0 sm 80
 kernel @k (data: i64 @0, n: i32 @8) phase simt required_threads 96 2 1 {

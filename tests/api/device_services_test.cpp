@@ -1,4 +1,4 @@
-// What device code asks of the runtime: printf, assert, malloc and free, clocks.
+// Services that device code requests of the runtime: printf, assert, malloc and free, clocks.
 #include <algorithm>
 #include <chrono>
 #include <map>

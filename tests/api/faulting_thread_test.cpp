@@ -1,4 +1,4 @@
-// The thread that a fault of the hardware names, in code in which one instruction is that of many threads.
+// The thread that the report of a hardware fault names, in code in which one instruction serves many threads.
 #include <array>
 #include <vector>
 

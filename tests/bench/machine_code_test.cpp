@@ -1,4 +1,4 @@
-// What becomes of loops that the benchmark's times depend on, in machine code for processors with AVX-512.
+// The machine code of loops on which the benchmark's times depend, for processors with AVX-512.
 #include <catch2/catch.hpp>
 #include <regex>
 
@@ -11,7 +11,7 @@ using namespace ptx2cpu;
 
 namespace {
 
-// Of a kernel of the suite, for blocks of one shape.
+// The assembly of a kernel of the suite, for blocks of one shape.
 std::string AssemblyOf(const std::string& family, const std::string& kernel, analysis::LaunchShape block,
                        const std::string& machine = "x86-64-v4") {
   const std::string file = PTX2CPU_SUITE_DIR "/bin/" + family + ".fatbin";

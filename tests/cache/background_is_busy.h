@@ -1,4 +1,4 @@
-// All background threads have other work, so that a test decides who compiles.
+// Keeps all background threads busy, so that a test decides which thread compiles.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Kernels of tests, their modules over a cache, and what they compute.
+// Kernels of tests, their modules over a cache, and their results.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Entries on disk: what is read, what is refused, what is thrown out, and that no trouble with files shows.
+// Entries on disk: those that are read, refused and removed; errors with files never show.
 #include "runtime/engine/cache/kernel_cache.h"
 
 #include <fcntl.h>

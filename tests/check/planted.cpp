@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Before the first launch reads it. Other kinds are set where the tests are run again with fewer.
+// Set before the first launch reads it. Runs of the tests with fewer kinds set others.
 [[maybe_unused]] const int kEnvironment = setenv("PTX2CPU_CHECK", "memory,race,sync,init", 0);
 
 PlantedLaunch LaunchOf(const std::string& text) {

@@ -1,4 +1,4 @@
-// Kernels with planted faults and their mended twins (kernels/*.ptx), and what a run of one finds.
+// Kernels with planted faults and their mended twins (kernels/*.ptx), and the findings of a run.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct PlantedFile {
   std::string name, text;
   std::vector<Planted> kernels;
 };
-// Of the whole folder, in the order of names.
+// The files of the folder, in the order of names.
 std::vector<PlantedFile> PlantedFiles();
 
 // Whether the kinds of this process's checks find such an error.

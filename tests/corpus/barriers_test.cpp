@@ -1,5 +1,5 @@
-// What the passes on barriers, and the choice of slots, make of the corpus; and that kernels built for the
-// shape of each launch, where more is known of addresses, still give what a GPU gave.
+// The results of the passes on barriers, and of the choice of slots, on the corpus; kernels built for the
+// shape of each launch, where more is known of addresses, must have a GPU's results.
 #include <catch2/catch.hpp>
 #include <set>
 

@@ -1,5 +1,5 @@
-// Shapes of blocks that differ in what analysis can know of them: rows that are whole warps, parts of one or
-// several, one row, one column, incomplete last warps.
+// Shapes of blocks that analyses treat differently: rows that are whole warps, parts of one or of several
+// warps, one row, one column, incomplete last warps.
 #pragma once
 
 #include <iterator>

@@ -15,7 +15,7 @@ using Runner = std::function<Status(harness::KernelCall&)>;
 // Called once per kernel; the runner gets a fresh module state for every call.
 using Prepare = std::function<Result<Runner>(const lowering::PtxModule&, const std::string& kernel)>;
 
-// What of the corpus an engine is asked for; PTX2CPU_FULL_TESTS asks every engine for all launches of all
+// The part of the corpus that an engine runs; with PTX2CPU_FULL_TESTS every engine runs all launches of all
 // kernels.
 struct CorpusPart {
   uint64_t most_threads = 0;  // launches with more are left out; 0: no limit

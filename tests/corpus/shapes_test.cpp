@@ -1,6 +1,6 @@
-// Every kernel compiles for blocks of one shape, as launches ask for it, and what analysis knows of the shape
-// the emitter knows too; launches give the same by code for their shape. PTX2CPU_FULL_TESTS: all shapes, all
-// launches; else each kernel for a few shapes, some launches.
+// Every kernel compiles for blocks of one shape, as launches request it, and the emitter knows as much of the
+// shape as the analyses; launches have the same results with code for their shape. PTX2CPU_FULL_TESTS: all
+// shapes, all launches; else each kernel for a few shapes, some launches.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// What calls answer, right ones and wrong ones. The numbers are those of an H200 with CUDA 13.0, where not
-// stated otherwise.
+// The results of valid and invalid calls. Where nothing else is stated, the numbers are those of an H200 with
+// CUDA 13.0.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <thread>

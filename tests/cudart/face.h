@@ -1,5 +1,5 @@
-// The exported functions of libcudart.so.11.0, .12 and .13, called as programs call them; and what a
-// compiler's host code does before main: fat binaries, kernels and variables by host address.
+// The exported functions of libcudart.so.11.0, .12 and .13, called as programs call them, with the
+// registrations of a compiler's host code before main: fat binaries, kernels and variables by host address.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What the checks `memory` and `leak` find in calls that allocate and free (ask/checks_asker.cpp).
+// Findings of the checks `memory` and `leak` in calls that allocate and free (ask/checks_asker.cpp).
 #include "runtime/cuda/driver/memory/checked_memory.h"
 
 #include <boost/property_tree/json_parser.hpp>

@@ -1,4 +1,4 @@
-// What all groups of core_questions.h share: how a result is printed, and the kernels that they use.
+// Shared by all groups of core_questions.h: printing of results, and the kernels that they use.
 #pragma once
 
 #include <cstdio>

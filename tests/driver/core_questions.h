@@ -1,8 +1,8 @@
-// Questions to a CUDA driver about what is no memory and no stream: initialisation, devices, contexts,
+// Questions to a CUDA driver about everything but memory and streams: initialisation, devices, contexts,
 // modules, launches. The same source asks a real driver (record/record_core_answers.cpp; answers in
 // core_answers.txt) and ours (core_answers_test.cpp asks core_asker.cpp, a process per group). The includer
-// brings the driver's names into scope, those with version numbers in them. Only what every device answers
-// alike is asked.
+// brings the driver's names into scope, those with version numbers in them. Only questions that every device
+// answers alike are asked.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// What tests of the driver begin with: cuInit and the primary context of device 0, given back at the end.
+// The start of tests of the driver: cuInit and the primary context of device 0, released at the end.
 #pragma once
 
 #include <catch2/catch.hpp>

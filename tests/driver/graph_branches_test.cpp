@@ -1,4 +1,4 @@
-// Branches of a graph at the same time, and what a launch does not wait for.
+// Branches of a graph run at the same time, and a launch does not wait for unrelated work.
 #include <chrono>
 
 #include "tests/driver/stream_program.h"

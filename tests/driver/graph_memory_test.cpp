@@ -1,4 +1,4 @@
-// Memory of graphs: addresses that nodes share, and what is counted.
+// Memory of graphs: addresses that nodes share, and the reported amounts.
 #include "tests/driver/launched_graph.h"
 
 using namespace driver_stream_test;

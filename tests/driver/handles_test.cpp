@@ -1,4 +1,5 @@
-// The registry of handles: what is in it is found, what is not is not, also while others come and go.
+// The registry of handles: a query finds a handle exactly if it is registered, also while others are added
+// and removed.
 #include "runtime/cuda/driver/core/handles.h"
 
 #include <atomic>

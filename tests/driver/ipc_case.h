@@ -1,4 +1,5 @@
-// What a test of memory and events between processes and its other process (ask/ipc_asker.cpp) agree on.
+// The values on which a test of memory and events between processes and its other process (ask/ipc_asker.cpp)
+// agree.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What tests of graphs add to stream_program.h: new graphs, and one that can be launched.
+// Additions to stream_program.h for tests of graphs: new graphs, and one that can be launched.
 #pragma once
 
 #include "tests/driver/stream_program.h"

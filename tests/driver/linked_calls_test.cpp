@@ -1,6 +1,6 @@
 // A program as large as the runtimes that offloading compilers link to each kernel: many texts through
 // cuLinkAddData, whose functions call each other by name and through tables of pointers and have collectives
-// at their ends. Copies of all that a kernel reaches would be without number.
+// at their ends. A copy of each reached function at each call would be far too many.
 #include <time.h>
 
 #include <algorithm>

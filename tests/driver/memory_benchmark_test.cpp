@@ -1,4 +1,4 @@
-// What calls on memory cost, when asked for: test_driver "[.benchmark]". Medians of batches, one thread,
+// The cost of calls on memory, on request: test_driver "[.benchmark]". Medians of batches, one thread,
 // nothing else queued.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// A test's way into the driver: the first device's primary context, current in the calling thread.
+// Makes the first device's primary context current in the calling thread of a test.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Holds a stream up until it is opened, so that tests see what is queued and what has happened.
+// Blocks a stream until it is opened, so that tests can distinguish queued from completed work.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Stream-ordered pools: who gets a freed block, when, and what pools hold.
+// Stream-ordered pools: which stream gets a freed block and when, and how much memory pools hold.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <map>

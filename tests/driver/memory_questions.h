@@ -1,7 +1,7 @@
-// Questions to a CUDA driver about memory: legal and illegal calls, each with a label, and what comes back.
-// The same source asks a real driver (record/record_answers.cpp, on a machine with a GPU; answers in
+// Questions to a CUDA driver about memory: legal and illegal calls, each with a label, and their results. The
+// same source asks a real driver (record/record_answers.cpp, on a machine with a GPU; answers in
 // memory_answers.txt) and ours (memory_answers_test.cpp). The includer brings the driver's names into scope.
-// Only what every device answers alike is asked: no addresses, no sizes of a machine.
+// Only questions that every device answers alike are asked: no addresses, no sizes of a machine.
 #pragma once
 
 #include <cstdint>

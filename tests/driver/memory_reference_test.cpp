@@ -1,4 +1,4 @@
-// Texture and surface references: what a module's variable holds when the host has bound something to it.
+// Texture and surface references: the value of a module's variable when the host has bound memory to it.
 #include <catch2/catch.hpp>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Modules and libraries: images of every form, options and logs, variables per context, what outlives what.
+// Modules and libraries: images of every form, options and logs, variables per context, lifetimes.
 #include <unistd.h>
 
 #include <array>

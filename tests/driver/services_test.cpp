@@ -1,5 +1,5 @@
-// What kernels find in their context: limits, the heap of malloc, printf. Two devices, so in a process of its
-// own.
+// The services of a context for kernels: limits, the heap of malloc, printf. With two devices, so in a
+// process of its own.
 #include <catch2/catch.hpp>
 #include <string>
 

@@ -1,4 +1,4 @@
-// What tests of streams and graphs start from: a context, a module with small kernels, memory that both sides
+// The start of tests of streams and graphs: a context, a module with small kernels, memory that both sides
 // see.
 #pragma once
 

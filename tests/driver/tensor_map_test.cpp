@@ -1,4 +1,4 @@
-// Tensor maps: what is in them, and what the driver refuses. Kernels that copy by them:
+// Tensor maps: their contents, and the descriptions that the driver refuses. Kernels that copy by them:
 // tests/ptx/cp_async_bulk_tensor*.ptx.
 #include "runtime/abi/tensor_map.h"
 

@@ -1,4 +1,4 @@
-// Programs in trouble see an error or nothing of it; their process continues.
+// Programs under bad conditions get an error or notice nothing; their process continues.
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <new>
@@ -14,8 +14,8 @@
 #include "tests/run_shell.h"
 #include "tests/sanitized.h"
 
-// The programs that are asked have a pthread_create of their own, handlers of faults, and small stacks, which
-// sanitizers do not allow.
+// These programs have a pthread_create of their own, fault handlers and small stacks, which sanitizers do not
+// allow.
 #ifndef PTX2CPU_TEST_SANITIZED
 
 namespace {

@@ -1,4 +1,4 @@
-// The corpus' real nvcc output: what is found in each file is what the manifest lists for it.
+// nvcc's output in the corpus: the images found in each file are those that the manifest lists.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <set>

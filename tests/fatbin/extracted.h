@@ -1,4 +1,4 @@
-// What the container reader finds in a file that it must be able to read.
+// The images that the container reader finds in a file that must be readable.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// Makes the files the container reader reads, in memory and wrong where a test wants them wrong: containers
-// and their images, ELF files, archives. The tests' own writer, independent of the reader's constants.
+// Makes files for the container reader in memory, damaged where a test needs that: containers and their
+// images, ELF files, archives. It is the tests' own writer, independent of the reader's constants.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// PTX outside containers: as text, in gzip and zlib streams, in linked images; and what only looks like it.
+// PTX outside containers: as text, in gzip and zlib streams, in linked images; and bytes that only look like
+// PTX.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,5 +1,5 @@
-// Any bytes as textual IR: no crash, no hang; what parses prints to a text that parses to the same print, and
-// the verifier has an opinion of it.
+// Any bytes as textual IR: no crash, no hang; a text that parses prints to a text that parses to the same
+// print, and the verifier accepts or refuses it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Any bytes as PTX: no crash, no hang; and what parses prints to a text that parses to the same print.
+// Any bytes as PTX: no crash, no hang; and a text that parses prints to a text that parses to the same print.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,4 @@
-// Parse, match and translate: no crash, and what translates passes the verifier.
+// Parse, match and translate: no crash, and every translated kernel passes the verifier.
 //
 // The input's first byte selects what the rest is: PTX text, or choices from which a kernel is written with
 // instructions of the PTX table: any row, any form, any words of its groups, operands of any kind, labels,

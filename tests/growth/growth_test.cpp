@@ -1,5 +1,5 @@
-// Four times the text may take four times as long and some more; what grows with the square takes sixteen
-// times as long. Processor time of one thread, the least of a few tries.
+// A text of four times the length may take a little more than four times as long; a quadratic algorithm takes
+// sixteen times as long. Times are processor times of one thread, the least of a few tries.
 #include "tools/bench/growth.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ using namespace ptx2cpu::bench;
 
 namespace {
 
-// Of the times for 4n and n. With a sanitizer most of the time is its own, which grows in other ways: there
-// the tests show that large functions read and write nothing that they may not.
+// The limits on the ratio of the times for 4n and n. With a sanitizer most of the time is the sanitizer's,
+// which grows differently: there the tests only show that large functions access no wrong memory.
 #ifdef PTX2CPU_TEST_SANITIZED
 constexpr double kMaxRatio = 1e6;
 #else
@@ -83,9 +83,9 @@ TEST_CASE("long sums become code in proportion to their length") {
   CHECK(ratio <= kMaxRatio);
 }
 
-// What a pass does is a small part of what all do, however long the text. Those that looked at all accesses,
-// loops, regions or early exits for each of them, or wrote a block's list anew for each, took half
-// of these times and more.
+// Each pass takes a small part of the time of all, however long the text. Passes that examined all accesses,
+// loops, regions or early exits for each of them, or rewrote a block's list for each, took half of these
+// times and more.
 TEST_CASE("no single pass takes most of the time up to LLVM where a text is long") {
   constexpr double kMaxShare = 0.35;
   struct Case {

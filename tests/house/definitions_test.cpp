@@ -1,6 +1,6 @@
 // A name is one type: where a program has two definitions of a type under one name in one namespace, its
-// behaviour is undefined, and the linker keeps the functions of one of them without a message. So is an
-// inline function. What an unnamed namespace holds is its source's own.
+// behaviour is undefined, and the linker keeps the functions of one of them without a message. The same holds
+// for inline functions. Names in an unnamed namespace are exempt.
 #include <catch2/catch.hpp>
 #include <map>
 #include <regex>

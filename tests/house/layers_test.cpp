@@ -1,4 +1,4 @@
-// Who may include whom; a README in each folder.
+// The rooms that each room may include; a README in each folder.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -20,7 +20,7 @@ struct Room {
 
 constexpr const char* kDriverExports = "runtime/cuda/driver/";
 
-// The table of "who may touch what": one row a room, and no cycle between the rows.
+// The rooms and what each may include: one row a room, and no cycle between the rows.
 const std::vector<Room> kRooms = {
     {"ir/",
      {"fmt/", "runtime/abi/limits.h", "runtime/abi/tensor_core.h", "runtime/abi/guarded_memory.h",

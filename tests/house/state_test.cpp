@@ -1,5 +1,5 @@
-// What outlives a call: every thread-local and every object with static storage that may change is named,
-// with its reason, in the table of runtime/README.md, and the table names nothing else.
+// State that outlives a call: the table of runtime/README.md names every thread-local and every object with
+// static storage that may change, with its reason, and nothing else.
 #include <catch2/catch.hpp>
 #include <cctype>
 #include <regex>

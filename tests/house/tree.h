@@ -14,12 +14,12 @@ inline const fs::path kRoot = PTX2CPU_SOURCE_DIR;
 
 // Sources, headers and tables of the product, the tools and the tests, relative to kRoot.
 std::vector<fs::path> Sources();
-// Those of the product and the tools alone; where `extension` is given, of this one (".h").
+// The sources of the product and the tools; where `extension` is given, only those with it (".h").
 std::vector<fs::path> ProductSources(std::string_view extension = {});
 // All pages, those of the root among them.
 std::vector<fs::path> Pages();
 std::vector<fs::path> Readmes();
-// Of a file relative to kRoot.
+// The lines of a file; the path is relative to kRoot.
 std::vector<std::string> Lines(const fs::path& file);
 std::string TextOf(const fs::path& file);
 

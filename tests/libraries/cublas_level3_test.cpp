@@ -187,7 +187,7 @@ TEMPLATE_TEST_CASE("cublas level 3: triangular factors, sums, diagonals", "", fl
             REQUIRE(blas(letter + "trmm_v2", side, uplo, op, diag, m, n, &alpha, a.data(), a.ld, b.data(),
                          b.ld, c.data(), c.ld) == 0);
             CheckNear(c.values, Updated(Part::kAll, m, n, alpha, product, 0, before, c.ld), order);
-            // trsm undoes it; in the batch too.
+            // trsm undoes it, also in the batch.
             std::vector<T> solved = c.values;
             REQUIRE(blas(letter + "trsm_v2", side, uplo, op, diag, m, n, &inverse, a.data(), a.ld,
                          solved.data(), c.ld) == 0);

@@ -85,7 +85,7 @@ TEST_CASE("curand: Poisson numbers of each generator") {
       Generator generator(type, false, type < 200);
       const auto found =
           DrawAll<uint32_t>(generator, "curandGeneratePoisson", {20000, 1001, 1000}, std::stod(mean));
-      // Of larger means they are rounded normal numbers, which are those of a GPU within rounding.
+      // For larger means they are rounded normal numbers, which equal a GPU's within rounding.
       if (std::stod(mean) < 2000) {
         CheckExact(records, mean, found);
       } else {

@@ -90,7 +90,7 @@ TEMPLATE_TEST_CASE("cusolver: how many eigenvalues are in a rectangle", "[cusolv
 
 TEST_CASE("cusolver: rows in an order that leaves no zero on the diagonal", "[cusolver]") {
   const SparseSolver solver(CUSPARSE_INDEX_BASE_ONE);
-  // A shuffled diagonal with other elements, which mislead who takes the first column that is free.
+  // A shuffled diagonal with other elements, which mislead an algorithm that takes the first free column.
   constexpr int kSize = 40;
   const auto dense = [&](bool singular) {
     std::vector<std::vector<double>> rows(kSize, std::vector<double>(kSize));

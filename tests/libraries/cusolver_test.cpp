@@ -202,7 +202,7 @@ TEMPLATE_TEST_CASE("cusolver: singular values: gesvd, gesvdj, batches, approxima
   gesvdjInfo_t params = nullptr;
   REQUIRE(Cusolver().Call("cusolverDnCreateGesvdjInfo", &params) == 0);
   for (int econ = 0; econ < 2; ++econ) {
-    // More columns than rows, too.
+    // Also with more columns than rows.
     const Dense<T> wide = Random<T>(n, m, 14);
     Dense<T> w = wide, left(n, n), right(m, econ != 0 ? n : m);
     REQUIRE(solver(Named<T>("gesvdj"), 1, econ, n, m, w.data(), n, s.data(), left.data(), n, right.data(), m,
@@ -335,7 +335,7 @@ TEST_CASE("cusolver: wrong arguments have their status; work is captured; every 
   int info = -1, size = 0;
   CHECK(Cusolver().Call("cusolverDnSpotrf_bufferSize", static_cast<cusolverDnHandle_t>(nullptr), 0, 2,
                         a.data(), 2, &size) == CUSOLVER_STATUS_NOT_INITIALIZED);
-  // As an H100 gives them: sizes are asked for with little checking.
+  // As on an H100: queries of sizes check little.
   CHECK(solver("Spotrf_bufferSize", 7, 2, a.data(), 2, &size) == CUSOLVER_STATUS_INVALID_VALUE);
   CHECK(solver("Spotrf_bufferSize", 0, -1, a.data(), 2, &size) == CUSOLVER_STATUS_SUCCESS);
   CHECK(solver("Spotrs", 0, 2, -1, a.data(), 2, a.data(), 2, &info) == CUSOLVER_STATUS_INVALID_VALUE);

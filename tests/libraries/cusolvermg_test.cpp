@@ -139,7 +139,7 @@ TEST_CASE("cusolverMg: several blocks of columns on one device, parts of matrice
     return mg("Potrf", uplo, rows, a.arrays.data(), row, row, a.descr, compute, work.data(), int64_t{64},
               &info);
   };
-  // The part from row and column 3 on; the rest remains.
+  // Only the part from row and column 3 on changes.
   REQUIRE(factor(0, 4, 3, CUDA_R_64F) == 0);
   CHECK(info == 0);
   const Dense<double> whole = a.Whole();

@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t kThreads = 96, kBlocks = 3;
 
-// Of threads below n, and of every third, the first word and a byte go to shared memory `up` elements on,
-// over what all threads have put there; the last threads' places are the window's last ones.
+// Threads below n, and every third thread, store their first word and a byte to shared memory, `up` elements
+// further, over values that all threads have stored; the last threads' places are the window's last ones.
 std::string Kernel(const std::string& up) {
   return kHead + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)

@@ -1,4 +1,4 @@
-// Atomics that a worker collects before they go to memory: what they add up to, and who sees it when.
+// Atomics that a worker collects before they reach memory: their sums, and when other threads see them.
 #include "runtime/abi/deferred_atomics.h"
 
 #include <algorithm>

@@ -255,6 +255,6 @@ TEST_CASE("a fault in a kernel that flushes to zero leaves the callers' arithmet
     CHECK(!(*kernel)->Run(call));
     CHECK(product() == 0x1p-140f);
   }
-  // Workers too.
+  // The same on workers.
   CheckSame("  mul.f32 %x, %x, %y;\n", 1);
 }

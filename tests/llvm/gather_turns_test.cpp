@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t kColumns = 32, kThreads = 256, kWords = 1024;
 
-// Of a tile of 32 rows of `pitch` elements, in blocks of 32 x 8: out[y][x] = tile[x][y] + tile[x][y + 8].
-// `updates`: and each thread raises what it has read first.
+// A tile of 32 rows of `pitch` elements, in blocks of 32 x 8: out[y][x] = tile[x][y] + tile[x][y + 8].
+// `updates`: each thread also increments the first element that it has read.
 std::string Transposed(uint32_t bytes, uint32_t pitch, bool updates) {
   const std::string type = bytes == 8 ? "u64" : "u32", size = std::to_string(bytes),
                     r = bytes == 8 ? "%d" : "%r";

@@ -11,7 +11,8 @@ using namespace ptx2cpu::llvm_test;
 
 namespace {
 
-// %r from the words %x, %y, %z. Of NaN the bits are not compared; f: of f16, b: of bf16, w: a word of bits.
+// %r is computed from the words %x, %y, %z. The bits of NaN are not compared; f: f16, b: bf16, w: a word of
+// bits.
 struct Form {
   char type;
   const char* code;

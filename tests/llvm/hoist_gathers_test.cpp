@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kSide = 16, kThreads = kSide * kSide;
 
-// Of a tile of 16 rows of 17 words: out[y][x] = sum over k of (in[y][k] + 1) * tile[x][k].
+// A tile of 16 rows of 17 words: out[y][x] = sum over k of (in[y][k] + 1) * tile[x][k].
 std::string Distances() {
   std::string text = kHead + R"(.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
 .reqntid 16, 16

@@ -19,7 +19,7 @@ struct Shape {
   bool rereads = false;  // between two halves of the chain a row stores what it reads again afterwards
 };
 
-// Of a tile of rows x 16 words in shared memory: out[y][x] = sum of tile[y][k] * tile[k][x].
+// A tile of rows x 16 words in shared memory: out[y][x] = sum of tile[y][k] * tile[k][x].
 std::string Product(const Shape& shape) {
   const std::string bytes = std::to_string(4 * kColumns * shape.rows);
   std::string text =

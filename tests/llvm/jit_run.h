@@ -36,7 +36,7 @@ class JitKernel {
   std::vector<std::vector<std::byte>> initial_;
 };
 
-// Of the text's entry `k`. A test that does not compile or run ends there.
+// Compiles and runs the text's entry `k`. A test whose kernel does not compile or run ends there.
 using SharedKernel = std::shared_ptr<JitKernel>;
 SharedKernel CompileText(const std::string& text, const lowering::JitOptions& options = {});
 void RunOrFail(JitKernel& kernel, harness::KernelCall& call, unsigned workers = 1);

@@ -19,7 +19,7 @@ const std::string kRequired = ".reqntid 16, 3\n";
 const std::string kPlace = "mad.lo.s32 %x, %cx, %nx, %tx;";
 
 // For a thread at x, y below n: out[y * n + x] = the sum of in at its neighbours and of `value`, in as many
-// rounds as the kernel is asked for.
+// rounds as the parameter states.
 std::string Kernel(const std::string& required, const std::string& place, const std::string& value = "",
                    const std::string& bounds = "setp.ge.s32 %p0, %x, %n;") {
   return kHead +

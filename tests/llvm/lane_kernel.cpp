@@ -181,7 +181,7 @@ class Generator {
                      Pick(2) ? result : At().Binary(Opcode::kShrU, Type::kI64, result, Number(20))));
   }
 
-  // Of small integers, so that no NaN has a payload to differ in.
+  // Operations on small integers as floats, so that no NaN with a payload appears.
   void Float(ValueId a, ValueId b) {
     auto number = [&](ValueId v) {
       return At().Convert(Opcode::kSToF, Type::kF32, And(v, 0xfff), {.rounding = ir::Rounding::kNearestEven});
@@ -218,8 +218,8 @@ class Generator {
     return clamp(Opcode::kMinS, index, Number(100 + Pick(900)));
   }
 
-  // Of the input: the same for all, consecutive, clamped, strided or scattered words; perhaps as parts or
-  // several at once.
+  // Reads words of the input: the same for all, consecutive, clamped, strided or scattered; perhaps as parts
+  // or several at once.
   void Read() {
     ValueId index;
     switch (Pick(7)) {

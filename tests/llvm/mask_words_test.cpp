@@ -1,5 +1,5 @@
-// Masks of lanes that part in a loop, on machines whose masks are vectors of words: results are those of
-// threads one by one, and no vector of bits goes from trip to trip.
+// Masks of lanes that diverge in a loop, on machines whose masks are vectors of words: results are those of
+// threads one by one, and no vector of bits is passed from trip to trip.
 #include <catch2/catch.hpp>
 
 #include "tests/llvm/jit_run.h"
@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t kThreads = 200;
 
-// Trips of a thread until its word is 1 or it has taken 70, more where a `type` is above a bound; lanes that
-// skip the middle of a trip or leave it early part from the others.
+// A thread takes trips until its word is 1 or it has taken 70, more where a `type` is above a bound; lanes
+// that skip the middle of a trip or leave it early diverge from the others.
 std::string Kernel(const std::string& type) {
   const std::string bits = type.substr(1), wide = bits == "64" ? "rd" : "r";
   return kHead + R"(

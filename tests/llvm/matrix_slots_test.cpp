@@ -238,7 +238,7 @@ TEST_CASE("a fragment is prepared once, and a chain of products works on the slo
                              : factor == "bf16" ? "bf16_k16"
                                                 : "tf32_k8";
     const std::string call = "call void @ptx2cpu_matrix_" + name;
-    // Those of floats that follow each other with other sums are one call.
+    // Consecutive products of floats with different sums are one call.
     const size_t alone = Count(*code, call + "("), runs = Count(*code, call + "_all(");
     CHECK(alone == (factor == "s8" ? 4u : 1u));
     CHECK(runs == (factor == "s8" ? 0u : 2u));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kThreads = 64;
 
-// Of two bytes and a half of each thread's word, and a number.
+// Minima and maxima of two bytes and a half of each thread's word, and a number.
 std::string Kernel(const std::string& sign) {
   std::string text = kHead + R"(.visible .entry k(.param .u64 pout, .param .u32 pn)
 .reqntid 64

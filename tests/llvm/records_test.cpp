@@ -271,7 +271,7 @@ TEST_CASE("two steps of permutations divide records", "[records]") {
   REQUIRE(jit);
   auto text = (*jit)->Explain(BuildKernel(kReverses, "k"), "k", lowering::Jit::Stage::kAssembly);
   REQUIRE(text);
-  // Of 16 records eight to read and eight to write them; the masked steps of the last ones have them again.
+  // Reading 16 records takes eight, writing them eight; the masked steps of the last ones have them again.
   CHECK(CountOf(*text, "vperm") + CountOf(*text, "vshuf") + CountOf(*text, "vinsert") <= 2 * 16);
 }
 

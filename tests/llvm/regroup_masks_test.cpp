@@ -56,7 +56,7 @@ const std::string kTests[] = {
   setp.gt.and.u32 %q, %y, %n, %q;
   setp.gt.or.u32 %p, %x, %b, %q;
   setp.eq.or.u32 %p, %n, %a, %p;)",
-    // A part that is used elsewhere too.
+    // A part that is also used elsewhere.
     R"(setp.lt.u32 %q, %y, %a;
   setp.lt.or.u32 %q, %x, %a, %q;
   setp.gt.or.u32 %q, %y, %b, %q;

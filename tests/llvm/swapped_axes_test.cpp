@@ -176,7 +176,7 @@ TEST_CASE("a fault names the program's block and thread", "[axes]") {
 
 namespace {
 
-// Comes when it is asked for the second time.
+// Returns the code at the second call.
 class Second final : public rt::LaterCode {
  public:
   explicit Second(const ptx2cpu_kernel& code) : code_(code) {}
@@ -225,7 +225,7 @@ TEST_CASE("code with other axes replaces a launch's code while it runs", "[axes]
     for (const auto& [first, second] : {std::pair{plain, swapped}, {swapped, plain}}) {
       for (const unsigned workers : {1u, 2u}) {
         bool changed = false;
-        // A piece of the grid may be all that is left: then nothing asks again.
+        // Only one chunk of the grid may be left: then there is no second call.
         for (int run = 0; run < 20 && !changed; ++run) {
           const std::string result = RunBoth(first, second, grid, n, workers, changed);
           if (value.empty())

@@ -1,5 +1,5 @@
-// Collectives of a warp's tiles: what the interpreter gives, also where threads have ended, and no search for
-// who names the same mask where masks follow from the lane's number.
+// Collectives of a warp's tiles have the interpreter's results, also where threads have exited, and do not
+// search for the lanes with the same mask where masks depend on the lane's number only.
 #include <catch2/catch.hpp>
 
 #include "tests/llvm/jit_run.h"

@@ -31,7 +31,7 @@ std::string Kernel(const std::string& body) {
          "DONE:\n  ret;\n}\n";
 }
 
-// Of a threads, each takes b steps of a words: out = 3 * left + 5 * right + itself.
+// `a` threads each take b steps of `a` words: out = 3 * left + 5 * right + itself.
 const std::string kNeighbours = Kernel(R"(
   setp.ge.s32 %p0, %i, %a;
   @%p0 bra DONE;
@@ -153,7 +153,7 @@ std::string Planes(const std::string& type) {
 )");
 }
 
-// Of a threads, each adds to out[in[k] & 63] for k from in[i] & 1023 to (in[i + 1] & 1023) - 1: columns of a
+// `a` threads each add to out[in[k] & 63] for k from in[i] & 1023 to (in[i + 1] & 1023) - 1: columns of a
 // sparse matrix. The bound is read in each trip.
 const std::string kColumns = Kernel(R"(
   setp.ge.s32 %p0, %i, %a;
@@ -225,8 +225,8 @@ void Check(const std::string& ptx, const std::vector<Launch>& launches, const Co
   }
 }
 
-// Of the threads' only loop, or of the last where a loop of theirs is outside; not of its version for steps
-// within rows of the data.
+// The report of the threads' only loop, or of the last one where a loop is outside them; not of its version
+// for steps within rows of the data.
 lowering::LaneReport::Loop ReportOf(const std::string& ptx) {
   auto jit = lowering::Jit::Create(
       {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4"), .lane_width = 16});

@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint32_t kElements = 1100;
 
-// A thread's sum (of products of elements and their numbers) with a stride of the grid; then, with `warp`,
-// that of its neighbour too.
+// A thread's sum (of products of elements and their numbers) with a stride of the grid; with `warp`, also
+// that of its neighbour.
 std::string Kernel(const std::string& required, const std::string& compare, bool warp) {
   return kHead + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)

@@ -1,4 +1,4 @@
-// Who compiles the better code of a kernel, and when a launch gets it.
+// Which thread compiles the better code of a kernel, and when a launch gets it.
 #include "runtime/engine/better_code.h"
 
 #include <atomic>

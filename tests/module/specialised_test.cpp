@@ -86,7 +86,7 @@ DONE:
 
 constexpr Dim3 kBlock = {32, 1, 1};
 
-// The real one, but for what the tests make fail where a shape is named.
+// The real module, except that tests can make compilations for a shape fail.
 class FailingModule final : public lowering::TranslatedModule {
  public:
   explicit FailingModule(std::shared_ptr<const lowering::TranslatedModule> real) : real_(std::move(real)) {}

@@ -10,7 +10,7 @@ using namespace ptx2cpu::test;
 
 namespace {
 
-// The loads and stores of shared memory have barriers in between, but for the last load.
+// Barriers separate the loads and stores of shared memory, except the last load.
 constexpr std::string_view kText = R"(module "test" ptx 8.0 sm 80
 variable shared @s align 16 size 512
 

@@ -130,7 +130,7 @@ TEST_CASE("other sums of quotients stay", "[passes][divisions]") {
   const std::string parts = "  %d = div_s i32 %x, %c20\n  %r = rem_s i32 %x, %c20\n";
   CHECK(Cancelled(parts + "  %a = mul i32 %d, %c80\n  %q = add i32 %a, %r\n") == 0);
   CHECK(Cancelled(parts + "  %a = mul i32 %d, %c20\n  %b = shl i32 %r, %two\n  %q = add i32 %a, %b\n") == 0);
-  // Of another kind, of another number, and by a number that is 0 or negative.
+  // Quotients of another kind, of another number, and by a number that is 0 or negative.
   CHECK(Cancelled("  %d = div_u i32 %x, %c20\n  %r = rem_s i32 %x, %c20\n  %a = mul i32 %d, %c20\n"
                   "  %q = add i32 %a, %r\n") == 0);
   CHECK(Cancelled("  %y = add i32 %x, %two\n  %d = div_u i32 %y, %c20\n  %r = rem_u i32 %x, %c20\n"

@@ -85,7 +85,7 @@ TEST_CASE("warps run together until their lanes part", "[passes]") {
     const ir::Module module = ParseModule(ReadFile(entry.path()));
     const auto changing = PassesThatChange(module, lowering::Tier::kAuto);
     if (!changing) FAIL(entry.path().string() << ": " << changing.error().Render());
-    // By threads and n; run when it is asked about first.
+    // Results by threads and n; each is computed at the first request.
     std::map<std::pair<uint32_t, uint32_t>, std::optional<Outcome>> expected;
     for (uint32_t threads : {1u, 33u, 64u, 100u}) {
       for (uint32_t n : {0u, 7u, 150u, 63u}) expected[{threads, n}] = {};

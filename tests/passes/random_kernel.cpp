@@ -16,8 +16,8 @@ using ir::Space;
 using ir::Type;
 using ir::ValueId;
 
-// Who is sure to execute this code as one: all of the block, of a warp, the lanes of a mask that have not
-// ended.
+// The threads that always execute this code together: all of the block, of a warp, the lanes of a mask that
+// have not exited.
 enum class Together { kBlock, kWarp, kMasked, kAlone };
 
 constexpr size_t kVariables = 4;
@@ -178,7 +178,7 @@ class Generator {
     return At().Binary(Opcode::kSub, Type::kI32, Number(31), At().Unary(Opcode::kClz, Type::kI32, members));
   }
 
-  // The lanes divide; each arm knows by a ballot who is in it. One arm may end its lanes.
+  // The lanes diverge; each arm knows its lanes by a ballot. One arm may end its lanes.
   void MaskedIf(uint32_t depth) {
     ValueId condition = Condition(Together::kAlone), outer = mask_, all = Members();
     ValueId takers = At().Inst1(Opcode::kBallot, Type::kVoid, {condition, all});
@@ -264,7 +264,7 @@ class Generator {
     return At().Icmp(Pick(2) ? Compare::kUlt : Compare::kNe, low, Number(Pick(6)));
   }
 
-  // How finely a branch in this code may divide: never coarser than who goes together here.
+  // How finely a branch in this code may divide threads: never more coarsely than they execute together here.
   Together Divide(Together who) {
     constexpr Together kWays[] = {Together::kBlock, Together::kWarp, Together::kAlone};
     return std::max(who, kWays[Pick(3)]);

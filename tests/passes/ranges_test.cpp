@@ -68,8 +68,8 @@ TEST_CASE("the block's shape decides what an unrolled loop leaves over", "[passe
     const ir::Module module = Kernel(threads);
     Result<ir::Module> after = After(module, "simplify");
     if (!after) FAIL(after.error().Render());
-    // Of up to 256 threads each has two trips, of 512 two, which bounds alone do not show, of 544 some have
-    // none.
+    // With up to 256 threads each takes two trips; with 512 also, which bounds alone do not show; with 544
+    // some take none.
     CHECK((Branches(*after) == 0) == (threads <= 256));
     const Outcome before = RunKernel(module, module.functions.back(), threads, 0);
     REQUIRE(before.status);

@@ -47,7 +47,7 @@ uint32_t Count(const ir::Module& module, ir::Opcode op) {
   return CountInstructions(module.functions.back(), [&](const ir::Inst& inst) { return inst.op == op; });
 }
 
-// Of accesses, of all their parts.
+// The bytes of the largest load, all parts included.
 size_t LargestLoad(const ir::Module& module) {
   size_t largest = 0;
   for (const ir::Inst& inst : module.functions.back().insts) {

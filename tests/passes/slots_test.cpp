@@ -250,7 +250,7 @@ TEST_CASE("branches whose arms are not within each other share slots", "[passes]
   };
   CHECK(slots_after("merge-slots", ir::Level::kLane) > kTurns);
   CHECK(slots_after("", ir::Level::kLane) < 8);
-  // Those that are parked, that have arrived, that are next.
+  // The masks of lanes that are parked, that have arrived, and that are next.
   CHECK(slots_after("", ir::Level::kWarp) == slots_after("merge-slots", ir::Level::kWarp) + 3);
   CheckSameInTier(module, lowering::Tier::kWarp);
 }

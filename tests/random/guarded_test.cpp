@@ -1,6 +1,6 @@
 // Instructions of the table under a guard that fails, in the entry block and with registers that nothing
-// writes: what is before and after them is done, whatever the engine. Those that only compute also without
-// a guard.
+// writes: in every engine, the instructions before and after them are executed. Instructions that only
+// compute also run without a guard.
 //
 //   PTX2CPU_RANDOM_SEED=N, _COUNT=N   of the programs (1, 700)
 #include <catch2/catch.hpp>

@@ -48,7 +48,7 @@ class Mutator {
   }
 
  private:
-  // What computes, but for the kernel's own addresses and the end.
+  // Instructions that compute, except those for the kernel's own addresses and the end.
   static bool IsInstruction(std::string_view line) {
     const size_t first = line.find_first_not_of(' ');
     if (first == std::string_view::npos || first == 0 || !line.ends_with(';')) return false;

@@ -119,7 +119,7 @@ $W:
 }
 
 // A lane that a mask does not name, or that names another one, has no defined results: which engine notices
-// depends on who arrives first. Legal kernels, where that would be a finding, are those of random_test.
+// depends on the order of arrival. random_test has legal kernels, where that would be a finding.
 bool NamesOtherMasks(const Comparison& comparison) {
   return comparison.what.find("membermask") != std::string::npos;
 }

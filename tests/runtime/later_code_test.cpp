@@ -36,7 +36,7 @@ ptx2cpu_kernel MakeKernel(ptx2cpu_block_function function) {
   return kernel;
 }
 
-// Gives other code when it is asked for the `turn`th time.
+// Returns other code at the `turn`th call.
 class Later final : public LaterCode {
  public:
   Later(const ptx2cpu_kernel& first, const ptx2cpu_kernel& later, uint32_t turn)
@@ -54,7 +54,8 @@ class Later final : public LaterCode {
   std::atomic<uint32_t> asked_ = 0;
 };
 
-// Of a grid on one worker, how many blocks ran the first code; those after them ran the other.
+// For a grid on one worker, the number of blocks that ran the first code; the blocks after them ran the
+// other.
 size_t BlocksBefore(const ptx2cpu_kernel& first, const ptx2cpu_kernel& later, uint32_t turn,
                     size_t misalignment = 0) {
   constexpr uint32_t kBlocks = 20000;

@@ -31,7 +31,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of one launch.
+// The time of one launch.
 double Microseconds(uint32_t blocks, uint64_t steps, int launches, unsigned workers) {
   std::vector<double> times;
   for (int n = 0; n < launches; ++n) {

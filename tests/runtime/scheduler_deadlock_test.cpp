@@ -1,5 +1,5 @@
-// Wrong programs end, and the report names who waits where for whom; faults inside steps name the right
-// block.
+// Wrong programs end, and the report names the threads that wait, where, and for which others; faults inside
+// steps name the right block.
 #include <catch2/catch.hpp>
 #include <vector>
 

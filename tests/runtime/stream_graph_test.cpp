@@ -23,7 +23,7 @@ size_t BranchesIn(const Steps& steps) {
   return count;
 }
 
-// True when the flag was seen within a time that only somebody who waits in vain takes.
+// True when the flag was set within a time that only a failing test uses up.
 bool Await(const std::atomic<bool>& flag) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!flag && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();

@@ -34,12 +34,12 @@ const ptx2cpu_kernel kSpin = HandMade("spin", Spin, 8);
 
 #ifdef PTX2CPU_TEST_SANITIZED
 constexpr uint64_t kLaunches = 100000;
-// Of objects that have not been freed. What has been freed stays resident: the sanitizer keeps it in
+// The bytes of objects that have not been freed. Freed memory stays resident: the sanitizer keeps it in
 // quarantine, and more of it with more threads.
 size_t BytesInUse() { return __sanitizer_get_current_allocated_bytes(); }
 #else
 constexpr uint64_t kLaunches = 1000000;
-// Resident memory, so that what the allocator cannot use again counts too.
+// Resident memory, so that memory which the allocator cannot reuse counts as well.
 size_t BytesInUse() {
   std::FILE* file = std::fopen("/proc/self/statm", "r");
   size_t total = 0, resident = 0;

@@ -190,7 +190,7 @@ std::vector<int> Places() {
   return {std::istream_iterator<int>(in), {}};
 }
 
-// Of this process, in a child bound to the first of its processors before it begins.
+// Runs this program in a child that is bound to the first of its processors before it begins.
 int RunBound(const std::string& environment, const std::string& tag) {
   cpu_set_t before, one;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);

@@ -44,7 +44,7 @@ struct Largest {
   size_t cases = 0;
   long double error = 0;
 };
-// Of one form of an instruction.
+// The errors of one form of an instruction.
 struct Line {
   std::string opcode;
   bool is_absolute = false;

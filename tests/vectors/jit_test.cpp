@@ -39,7 +39,7 @@ TEST_CASE("compiled instruction vectors of whole warps") {
   }
 }
 
-// What the scheduler has a part in.
+// Vectors in which the scheduler takes part.
 TEST_CASE("compiled instruction vectors in resumable tiers") {
   for (const auto& path : VectorFiles()) {
     if (!LetsThreadsWait(path)) continue;
@@ -57,8 +57,8 @@ TEST_CASE("compiled instruction vectors with all optimisations", "[full]") {
 
 namespace {
 
-// Each file in one form, in the flat and in the hierarchical form by turns; with all tests in each form. Of
-// the forms a third: the cases run side by side.
+// Each file in one form, the flat and the hierarchical one alternately; with PTX2CPU_FULL_TESTS in each form.
+// A case takes a third of the forms, since the cases run side by side.
 void CheckOtherForms(size_t third) {
   const bool full = std::getenv("PTX2CPU_FULL_TESTS") != nullptr;
   size_t number = 0;

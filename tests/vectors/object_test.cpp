@@ -45,7 +45,7 @@ TEST_CASE("instruction vectors as object code") {
       return harness::RunDescriptor(*descriptor, compiled.params[kernel], call, 0);
     });
   };
-  // The same code generator as in the other engine: every third file, unless all are asked for.
+  // The code generator is that of the other engine, so only every third file runs, unless all are requested.
   const bool all = std::getenv("PTX2CPU_FULL_TESTS") != nullptr || std::getenv("PTX2CPU_VECTOR") != nullptr;
   uint32_t number = 0;
   for (const auto& path : VectorFiles()) {

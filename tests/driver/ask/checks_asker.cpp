@@ -1,5 +1,5 @@
-// Programs that use memory after they freed it, free what is not theirs to free, and free too little.
-// `checks_asker NAME [apart]` (checked_memory_test.cpp).
+// Programs that use memory after they freed it, free memory that is not allocated, and leave memory
+// allocated. `checks_asker NAME [apart]` (checked_memory_test.cpp).
 #include <unistd.h>
 
 #include <atomic>
@@ -148,8 +148,8 @@ void HostMemory() {
   Fill("registered", reinterpret_cast<CUdeviceptr>(registered));
 }
 
-// Memory that is freed in a stream, while launches before that wait there for the host. A later launch is
-// late.
+// Memory is freed in a stream while earlier launches in it wait for the host. A launch after the free uses it
+// too late.
 void FreedInStream() {
   Begin();
   static std::atomic<bool> go = false;

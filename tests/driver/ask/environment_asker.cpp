@@ -1,7 +1,6 @@
-// Prints what the environment makes of the devices: one line for the driver, one per device. With an
-// argument: what a launch of a kernel that traps returns (trap), a forked child (fork), a child forked with
-// work in flight (busy_fork), two devices about each other (peers), what loading machine code returns
-// (cubin).
+// Prints the devices that the environment sets: one line for the driver, one per device. With an argument:
+// what a launch of a kernel that traps returns (trap), a forked child (fork), a child forked with work in
+// flight (busy_fork), two devices about each other (peers), what loading machine code returns (cubin).
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Two devices and a second context on the first: what each has for itself of limits, heap of malloc and
-// printf. `services_asker heap | reset | foreign | print` prints what it saw (services_test.cpp).
+// Two devices and a second context on the first: each has its own limits, heap of malloc and printf.
+// `services_asker heap | reset | foreign | print` prints what it saw (services_test.cpp).
 #include <cstdint>
 #include <cstdio>
 #include <string_view>

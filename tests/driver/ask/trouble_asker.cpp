@@ -1,5 +1,5 @@
-// Programs in trouble: no threads to be had, signals blocked, handlers of their own, small stacks, calls
-// after main. `trouble_asker NAME` prints what it saw (trouble_test.cpp).
+// Programs under bad conditions: no threads available, blocked signals, handlers of their own, small stacks,
+// calls after main. `trouble_asker NAME` prints what it saw (trouble_test.cpp).
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,8 +24,8 @@
 using namespace ptx2cpu::cuda;
 using namespace ptx2cpu::driver;
 
-// Threads that may still be started; fewer than none: as many as the system gives. Those with attributes are
-// the compiler's, which end with their kernel.
+// The number of threads that may still be started; negative: as many as the system allows. Threads with
+// attributes are the compiler's, which end with their kernel.
 static std::atomic<int> threads_left{-1};
 
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),

@@ -56,7 +56,7 @@ class Grower {
     return random_.Chance(3) ? 1 + random_.Below(256) : kSizes[random_.Below(kSizes.size())];
   }
 
-  // `parted`: the lanes of a warp need not be together.
+  // `parted`: the lanes of a warp may have diverged.
   Body List(uint32_t length, bool parted, uint32_t depth) {
     Body body;
     while (body.size() < length && budget_ > 0) body.push_back(Statement(parted, depth));

@@ -129,7 +129,7 @@ void Writer::StridedLoop(const Node& node, Place& place) {
   if (grid) {
     inside.own.emplace_back(i, bound);
   } else {
-    // Of the block's own part.
+    // A place in the block's own part.
     const std::string block = Compute("mad.lo.u32", "%by", Compute("mov.u32", "%nctaid.x"), "%bx");
     inside.own.emplace_back(Compute("mad.lo.u32", block, bound, i),
                             bound * (tree_.Threads() / tree_.BlockThreads()));

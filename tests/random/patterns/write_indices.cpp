@@ -228,7 +228,7 @@ std::string Writer::Permuted(const std::string& place, uint32_t size, RandomWord
   }
 }
 
-// A cell that no other thread of the grid has, however often it is asked for; below `cells`.
+// A cell below `cells` that no other thread of the grid has, however often this is called.
 std::string Writer::ThreadCell(const Place& place, RandomWords& random, uint32_t& cells) {
   const uint32_t threads = tree_.Threads();
   const uint32_t planes = 1u << random.Below(3);

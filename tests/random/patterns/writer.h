@@ -17,7 +17,7 @@ using random_kernels::RandomWords;
 struct Place {
   bool together = true;                    // all threads of the block that have not ended
   std::vector<std::string> counters = {};  // of the loops around
-  // Of these, those whose values no two threads of the grid share, and their bounds.
+  // The ones whose values no two threads of the grid share, and their bounds.
   std::vector<std::pair<std::string, uint32_t>> own = {};
   uint32_t trips = 1;  // at most
 };

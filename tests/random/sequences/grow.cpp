@@ -68,7 +68,7 @@ class Grower {
 
   uint8_t DrawBits(const Slot& slot) {
     if (!slot.wider || slot.bits >= 64 || !random_.Chance(3)) return slot.bits;
-    // Of 8 bits, in a register of 16 too.
+    // 8 bits may also be in a register of 16.
     if (ptx::Bits(slot.type) == 8 && random_.Chance(2)) return 16;
     return random_.Chance(2) ? 64 : 32;
   }
