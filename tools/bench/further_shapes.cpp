@@ -33,7 +33,7 @@ std::string ExitsAndColumns(uint32_t n) {
              "ld.global.u32 %r1, [%f];\nadd.u32 %v, %v, %r1;\nadd.s64 %f, %f, 4096;\n"
              "add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p, %r0, %u;\n@%p bra $L{0};\n");
 }
-// Each branch leads back to the middle of all that is before it.
+// Each branch leads back to the middle of the text before it.
 std::string BranchesBack(uint32_t n) {
   return Kernel(Repeat(n, [](auto out, uint32_t i) {
     fmt::format_to(out, "$L{0}:\nadd.u32 %v, %v, {0};\nsetp.gt.u32 %p, %v, {0};\n@%p bra $L{1};\n", i, i / 2);

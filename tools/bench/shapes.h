@@ -1,5 +1,5 @@
-// PTX texts that grow in one direction: what compilers are asked for by generated programs and by people who
-// mean harm. Each text is legal and means something; its length is proportional to `n`.
+// PTX texts that grow in one direction, as generated programs and attackers write them. Each text is legal
+// and meaningful; its length is proportional to `n`.
 #pragma once
 
 #include <cstdint>

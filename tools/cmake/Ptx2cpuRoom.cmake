@@ -150,7 +150,7 @@ function(ptx2cpu_wrap target list)
   endif()
   set(rest)
   set(number 0)
-  # Those that reach no header of the IR apart: its changes compile none of them again.
+  # Sources that include no header of the IR are separate: a change of the IR recompiles none of them.
   set(apart)
   foreach(source IN LISTS ${list})
     ptx2cpu_reaches_ir(reaches ${source})

@@ -27,7 +27,8 @@ own && FNR > own {
   else if (line ~ /^using [A-Za-z0-9_:]*::[A-Za-z0-9_]+;/) { name = line; gsub(/^.*::|;.*$/, "", name); Declare(name, line) }
   else if (line ~ /^(using|namespace) [A-Za-z0-9_]+ =/) Declare($2, line)
   else if (line ~ /^(constexpr|static|thread_local) / || line ~ /^const [^(]*(=|;|\{)/ || own && line ~ /^[A-Za-z_]/ && line !~ /^(namespace|static_assert|TEST_CASE)/) DeclareFirst(line)
-  # What other sources may call keeps its name, also where an own function has it too.
+  # A function that other sources may call keeps its name, also where a function of the source has the same
+  # name.
   else if (line ~ /^[A-Za-z_].*\(/ && FirstOf(line) != "") scoped[here, FirstOf(line)] = 1
   # Words, but not of another scope.
   for (rest = line; match(rest, /(::|\.|->)[A-Za-z_][A-Za-z0-9_]*/); rest = substr(rest, RSTART + RLENGTH)) {

@@ -1,5 +1,5 @@
-// launch_bench [--json] [LIBCUDA]: what a launch costs, here and in the OpenCL implementation that is
-// installed, in turns.
+// launch_bench [--json] [LIBCUDA]: measures the cost of a launch, here and in the installed OpenCL
+// implementation, in turns.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

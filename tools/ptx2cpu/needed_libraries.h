@@ -20,8 +20,9 @@ struct NeededLibrary {
   LibraryState state;
 };
 
-// Of DT_NEEDED, in its order; nothing for files that are no ELF of 64 bits. `folder`: that of ptx2cpu's own
-// libraries. Searched: DT_RUNPATH or DT_RPATH, LD_LIBRARY_PATH, /etc/ld.so.conf's usual folders.
+// The libraries of DT_NEEDED, in its order; nothing for files that are not ELF files of 64 bits. `folder`:
+// that of ptx2cpu's own libraries. Searched: DT_RUNPATH or DT_RPATH, LD_LIBRARY_PATH, /etc/ld.so.conf's usual
+// folders.
 Result<std::vector<NeededLibrary>> NeededLibraries(const std::string& file, const std::string& folder);
 
 }  // namespace ptx2cpu::tool

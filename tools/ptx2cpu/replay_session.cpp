@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kAttempt = "PTX2CPU_REPLAY_ATTEMPT";
 constexpr int kMaxAttempts = 16;
 
-// The same command in a process with other addresses. Returns if there is none.
+// Runs the same command in a process with other addresses. Returns if that is not possible.
 void StartAgain() {
   const char* attempts = std::getenv(kAttempt);
   const int attempt = attempts == nullptr ? 0 : std::atoi(attempts);

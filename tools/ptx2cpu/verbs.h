@@ -1,4 +1,4 @@
-// One function per verb, and what several verbs share: finding the PTX that a user means, stage options,
+// One function per verb, and code that several verbs share: finding the PTX that a user means, stage options,
 // progress.
 #pragma once
 
@@ -29,12 +29,13 @@ Status RunInterpret(const Arguments&);
 Status RunExplain(const Arguments&);
 Status RunCheck(const Arguments&);
 Status RunProfile(const Arguments&);
-// What `run` prints of stages, or all of it with --interpret.
+// For `run` with --interpret: runs the kernel in the interpreter. Otherwise: builds the kernel for the
+// options that print stages.
 Status RunStages(const Arguments&);
 // replay --interpret
 Status RunReplayInterpreter(const Arguments&);
 
-// Of replay and compare: memory is not what was recorded. No other verb has this exit code.
+// The exit code of replay and compare where memory differs from the recording. No other verb has it.
 inline constexpr ErrorCode kDiffers{1};
 
 // One program: an image, or the modules of an -rdc program or of several files, which are linked.
@@ -48,7 +49,7 @@ struct Source {
 };
 // The programs of the files in the arguments; with a kernel only the one that holds it.
 Result<std::vector<Source>> LoadSources(std::optional<std::string> kernel, const Arguments& arguments);
-// Those of one file of the arguments.
+// The programs of one file of the arguments.
 Result<std::vector<Source>> LoadSourcesOf(const std::string& file, const Arguments& arguments);
 // The one kernel meant by --kernel, or the only one; kNotFound with the list of names otherwise.
 struct KernelChoice {

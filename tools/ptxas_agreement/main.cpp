@@ -86,8 +86,8 @@ int main(int count, char** words) {
       const std::vector<std::string> verdicts = answers.get();
       for (size_t i = 0; i < batch.size(); ++i) {
         const Verdict ours = Ask(batch[i]);
-        // Some errors are found at the token after them, which can be the next program's: what we take is
-        // asked for alone.
+        // ptxas reports some errors at the next token, which can be the next program's: a program that
+        // ptx2cpu accepts is compiled again on its own.
         const bool blamed = ours.accepted && !verdicts[i].empty();
         tally.Add(batch[i], blamed ? AskPtxas(ptxas, scratch + "one.ptx", {batch[i]})[0] : verdicts[i], ours);
       }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kNoMessage = "ends without a message";
 
-// What the first refuses for its sake is asked again for the next: some instructions exist on one target
+// A program that the first target refuses is compiled for the next: some instructions exist on one target
 // only.
 constexpr const char* kTargets[] = {"sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_120a"};
 
@@ -54,8 +54,8 @@ class Session {
     return verdict.find(".target") != std::string::npos;
   }
 
-  // Errors name lines, and each kernel is one line: those named are out, the others are asked again until
-  // ptxas takes them. Where it names none, halves are asked.
+  // Errors name lines, and each kernel is one line. The named ones are removed, and the others are compiled
+  // again until ptxas accepts them. Where it names no line, each half is compiled.
   void Settle(std::vector<size_t> pending) {
     while (!pending.empty()) {
       Write(pending);

@@ -26,7 +26,8 @@ std::unexpected<Error> BadOption(std::string_view option) {
                     .hint = "the head of tools/record/tensor.h lists them"});
 }
 
-// Numbers with separators between them; how many there are, 0 where they are none or too many.
+// Reads numbers with separators between them. Returns their count, 0 where one is invalid or there are too
+// many.
 template <typename T, size_t most>
 uint32_t Numbers(std::string_view text, char separator, std::array<T, most>& values) {
   uint32_t count = 0;

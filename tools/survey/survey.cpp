@@ -21,7 +21,7 @@ using namespace ptx2cpu;
 
 namespace {
 
-// Which of all images are looked at, and until when.
+// The choice of images to examine, and the time limit.
 struct Sample {
   size_t every = 1;
   double seconds = 1e9;

@@ -1,4 +1,5 @@
-// What the libraries over CPU engines cost: each call beside the engine's own, on one thread, in turns.
+// Measures the cost of the libraries over CPU engines: each call beside the engine's own, on one thread, in
+// turns.
 //
 //   library_speed [--seconds S]     a table: medians of processor time, the engine's share of ours
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of one call; all are done at the end.
+// The time of one call; all calls are done at the end.
 double TimeOf(const std::function<void()>& run, const std::function<void()>& wait, int calls) {
   const double begin = suite::SecondsOf(CLOCK_PROCESS_CPUTIME_ID);
   for (int call = 0; call < calls; ++call) run();

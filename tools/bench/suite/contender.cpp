@@ -91,7 +91,8 @@ unsigned OpenMpThreads(unsigned workers) {
 #endif
 }
 
-// Of the regions that the calling thread begins from now on. Without OpenMP they run on that thread.
+// Sets the threads of regions that the calling thread begins from now on. Without OpenMP they run on that
+// thread.
 void SetOpenMpThreads(unsigned workers) {
 #ifdef _OPENMP
   omp_set_num_threads(static_cast<int>(OpenMpThreads(workers)));

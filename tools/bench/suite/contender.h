@@ -1,4 +1,5 @@
-// Who computes a problem: ours, OpenMP without and with -ffast-math, OpenCL, products of matrices oneDNN.
+// The contenders for a problem: ours, OpenMP without and with -ffast-math, OpenCL, and oneDNN for products of
+// matrices.
 #pragma once
 
 #include <functional>

@@ -11,7 +11,8 @@ namespace ptx2cpu::suite {
 
 namespace {
 
-// Of dnnl_types.h, version 2. Descriptors are structures of less than these bytes, which the library fills.
+// Declarations of dnnl_types.h, version 2. Descriptors are structures of fewer than these bytes, which the
+// library fills.
 struct alignas(16) Descriptor {
   std::byte bytes[16384];
 };

@@ -67,7 +67,7 @@ std::string Summary(const Report& report, bool all_threads) {
                         NameOf(who), GeometricMean(ratios), *std::ranges::min_element(ratios),
                         std::ranges::count_if(ratios, [](double ratio) { return ratio < 1; }), ratios.size());
   }
-  // Libraries have products of matrices too.
+  // Libraries also compute products of matrices.
   for (const Measured& measured : report.measured) {
     const auto& other = measured.Of(Who::kOneDnn);
     if (measured.all_threads != all_threads || !measured.is_product) continue;

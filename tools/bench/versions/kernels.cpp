@@ -16,7 +16,7 @@ namespace {
 constexpr double kRoundNanoseconds = 2e6;  // a round lasts at least this long
 constexpr int kRounds = 25;
 
-// Of this thread: what else the machine does is not counted.
+// The processor time of this thread: other load on the machine does not count.
 double Now() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

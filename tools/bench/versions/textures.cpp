@@ -95,7 +95,7 @@ double ThreadNanoseconds() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Of one fetch.
+// The time of one fetch.
 template <typename Body>
 double Time(const Body& body) {
   constexpr int kRounds = 9, kRepeats = 20;

@@ -33,7 +33,7 @@ Result<Timing> Measure(const Subject& subject);
 Result<std::vector<Timing>> RunProgram(const std::string& path, const std::string& corpus_bin);
 Status Compare(const std::string& self, const std::string& other, const std::string& corpus_bin, bool json);
 
-// Of the functions of runtime/texture.
+// Prints the times of the functions of runtime/texture.
 void PrintTextureTimes();
 
 double Median(std::vector<double> values);

@@ -40,7 +40,7 @@ class Process {
   std::span<const EventRow> events() const {
     return {file_->event_rows, static_cast<size_t>(std::min<uint64_t>(file_->events, kMaxEvents))};
   }
-  // Of one code: offset and count.
+  // The samples of one code: offset and count.
   std::vector<std::pair<uint32_t, uint64_t>> SamplesOf(size_t code) const;
   Result<std::vector<std::string>> ModuleTexts(const CodeRow& row) const;
   Result<lowering::KernelImage> ImageOf(size_t code) const;
@@ -51,7 +51,7 @@ class Process {
   const File* file_ = nullptr;
 };
 
-// All of a folder, the first process first. Errors: kFile (there is none).
+// All processes of a folder, the first one first. Errors: kFile (there is none).
 Result<std::vector<std::unique_ptr<Process>>> OpenFolder(const std::filesystem::path& folder);
 
 }  // namespace ptx2cpu::tool::profile

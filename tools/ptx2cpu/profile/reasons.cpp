@@ -43,7 +43,7 @@ class Reasons {
   void Say(double weight, fmt::format_string<Args...> format, Args&&... args) {
     sentences_.push_back({weight, fmt::format(format, std::forward<Args>(args)...)});
   }
-  // Of the samples in the code itself, without what it calls and waits for.
+  // The share of the samples in the code itself, without calls and waits.
   double SamplesIn(uint32_t first, uint32_t last) const {
     uint64_t samples = 0;
     const auto& lines = k_.samples_by_line;

@@ -207,7 +207,7 @@ void KernelReader::AddTier(const lowering::PtxModule& ptx, const CodeRow& row) {
   }
 }
 
-// Of the loop over threads whose lines have the most samples.
+// Finds the width of the loop over threads whose lines have the most samples.
 void KernelReader::FindWidth() {
   uint64_t most = 0;
   for (const auto& loop : report_.lanes.loops) {

@@ -60,7 +60,7 @@ struct KernelReport {
   std::string picture;               // SVG; empty: none
 
   double seconds() const { return milliseconds / 1e3; }
-  // Of the time that the roofline allows, 0 to 1 and above where caches serve; 0: not known.
+  // The share of the roofline that is reached: 0 to 1, and more where caches serve; 0: unknown.
   double roofline_part = 0;
   bool limited_by_memory = false;
 };

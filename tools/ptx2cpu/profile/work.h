@@ -12,9 +12,9 @@
 
 namespace ptx2cpu::tool::profile {
 
-// Of one thread, or of all.
+// The work of one thread, or of all.
 struct Work {
-  // Operations of floats by bits; a multiply-add is two. Those of matrix instructions are `matrix`.
+  // Float operations by bits; a multiply-add is two. Operations of matrix instructions are `matrix`.
   double float16 = 0, float32 = 0, float64 = 0, matrix = 0;
   double special = 0;                          // of them divisions, roots, sines, logarithms, powers
   double integer = 0;                          // instructions
