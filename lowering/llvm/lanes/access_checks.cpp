@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kLanesOfCall = 64;
 }
 
-// i1: no active lane needs a call. Of a sequence whose lanes all access, the ends are as far as any.
+// i1: no active lane needs a call. For a sequence with all lanes active, the two ends decide.
 Value LaneChecks::AllInside(const AccessCheck& check, ir::ValueId address, const Mask& mask) {
   const ShapedValue shaped = e.values.Shaped(address);
   if (shaped.shape() == ShapedValue::Shape::kUniform) return check.IsInside(shaped.value);

@@ -38,8 +38,8 @@ Status LaneAccesses::Together(const ir::Inst& inst, const Mask& mask,
   return v.partings.Choose(AllOf(mask), all, some, inst.results);
 }
 
-// Of each lane's own address. Where masks are missing, lanes that are not active read what another one reads,
-// and those that store do so one by one; so do all where no machine stores elements of their size apart.
+// An access at each lane's own address. Where masks are missing, inactive lanes read the address of an active
+// one, and lanes store one by one; all lanes do so where no machine scatters elements of their size.
 Status LaneAccesses::Apart(const ir::Inst& inst, const Mask& mask,
                            const std::function<void(const Mask&)>& access) {
   if (inst.op == Opcode::kStore && ir::Bits(inst.type) < 32) return v.one_by_one.EmitEachLane(inst, mask);
@@ -85,7 +85,7 @@ Status LaneAccesses::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   return v.partings.Choose(address.holds, together, otherwise, inst.results);
 }
 
-// Of the address that all lanes have. Some lane is active where code with loads runs.
+// A load at an address that all lanes share. Some lane is active where code with loads runs.
 Status LaneAccesses::LoadOnce(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, true);
   TRY_STATUS(EmitScalar(inst));
@@ -184,7 +184,7 @@ Status LaneAccesses::StoreLast(const ir::Inst& inst, const Mask& mask) {
       last = b.CreateSub(Literal(bits, width_ - 1), after);
       if (only) last = Literal(bits, *only);
     }
-    // Of a sequence no vector is needed.
+    // A sequence needs no vector.
     const bool steps = i == 0 && shaped.first != nullptr && (!only || shaped.holds == nullptr);
     Value element = steps ? b.CreateAdd(shaped.first, StepsTo(inst, last, shaped.first))
                           : b.CreateExtractElement(shaped.value, last);

@@ -10,7 +10,7 @@ class LaneAtomics : LanePart {
   using LanePart::LanePart;
   Status EmitCombined(const ir::Inst& inst, const Mask& mask);
   Status CombineInWindow(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after);
-  // Deferred atomics that an access may observe go to memory.
+  // Applies deferred atomics that an access may observe.
   void ApplyDeferredBefore(const ir::Inst& inst, const Mask& mask);
 
  private:

@@ -7,8 +7,8 @@
 
 namespace ptx2cpu::lowering {
 
-// The module with the kernel as it is for launches whose x and y are exchanged (runtime/abi/swapped_axes.h).
-// Nothing: it is not better so.
+// The module with the kernel's form for launches whose x and y are exchanged (runtime/abi/swapped_axes.h).
+// Nothing: that form is not better.
 std::optional<ir::Module> WithBetterAxes(const ir::Module& module, const ir::Function& kernel);
 
 }  // namespace ptx2cpu::lowering

@@ -16,7 +16,7 @@ namespace ptx2cpu::lowering {
 
 using Value = llvm::Value*;
 
-// Of lanes that are known, stores are plain ones of those (optimize/known_masks).
+// Stores of known lanes become plain stores of these (optimize/known_masks).
 bool LaneAccesses::MayBlend(const ir::Inst& store, const Mask& mask) const {
   auto* chosen = llvm::dyn_cast<llvm::SelectInst>(mask.lanes);
   const bool is_known = llvm::isa<llvm::Constant>(mask.lanes) ||
@@ -26,7 +26,7 @@ bool LaneAccesses::MayBlend(const ir::Inst& store, const Mask& mask) const {
          e.m.options.Keeps(kBlendedStores);
 }
 
-// All lanes' elements, those of lanes that store none too.
+// Whether all lanes' elements are in the window, also those of lanes that store none.
 Value LaneAccesses::IsInWindow(const ir::Inst& store) {
   Value first = e.values.Shaped(store.operands[0]).first;
   if (first == nullptr) return b.getFalse();

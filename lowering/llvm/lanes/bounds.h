@@ -13,7 +13,8 @@ class LaneBounds : LanePart {
   using LanePart::LanePart;
   bool IsBound(ir::ValueId condition) const { return IsBound(condition, kMaxDepth); }
 
-  // What holds for lanes whose `place`, a sequence, compares so with `limit`, which is the same for all.
+  // A condition that lanes fulfil if their `place`, a sequence, compares by the predicate with `limit`, which
+  // is the same for all lanes.
   struct Bound {
     ir::ValueId place, limit;
     llvm::CmpInst::Predicate predicate;
@@ -21,12 +22,12 @@ class LaneBounds : LanePart {
   std::optional<Bound> BoundOf(ir::ValueId condition, bool holds) const;
   llvm::Value* AllWithin(const Bound& bound);
 
-  // The same of lanes that begin at `first` and are `way` apart, the first and the last.
+  // The same for a sequence that begins at `first` and whose last lane is `way` further.
   llvm::Value* AllWithin(llvm::CmpInst::Predicate predicate, llvm::Value* first, int64_t way,
                          llvm::Value* limit);
 
-  // From the first lane's number of `bits` to the last lane's. Nothing: the sequence is longer than the range
-  // of such numbers, so that it wraps around wherever it begins.
+  // The distance from the first lane's number of `bits` bits to the last lane's. Nothing: the sequence is
+  // longer than the range of such numbers, so that it always wraps around.
   std::optional<int64_t> WayOf(const LaneShape& shape, unsigned bits) const;
   llvm::Value* SequenceFrom(ir::ValueId id, llvm::Value* first);
 

@@ -1,4 +1,4 @@
-// Addresses of which no form is known: a test finds them side by side, or in two runs.
+// Addresses without a known form: a test at run time finds out whether they are side by side, or in two runs.
 #include <llvm/IR/Constants.h>
 
 #include "lowering/llvm/lanes/lane_vectors.h"

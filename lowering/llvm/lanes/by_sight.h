@@ -1,4 +1,4 @@
-// Lanes' values of which no form is known: a test at run time finds them one sequence, or two.
+// Values of lanes without a known form: a test at run time finds out whether they are one sequence, or two.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@ class LanesBySight : LanePart {
   using LanePart::LanePart;
   Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
                        const std::function<Status()>& apart);
-  // A value of lanes that meet, as the sequence, or two, that it is supposed to be.
+  // A value where lanes meet, as the assumed sequence, or as two sequences.
   ShapedValue Met(llvm::Value* all, int64_t stride, const Mask& mask);
 
  private:
-  // The lanes of the mask that are not where a sequence would be which is `start` after `lanes_before`
-  // others.
+  // The lanes of the mask that differ from a sequence whose value is `start` after `lanes_before` other
+  // lanes.
   llvm::Value* ElsewhereThan(llvm::Value* all, llvm::Value* start, int64_t lanes_before, int64_t stride,
                              const Mask& mask);
   // Lanes of `second` lie side by side with the last lane, the others with the first.

@@ -43,7 +43,8 @@ Status LaneComputations::EmitPure(const ir::Inst& inst) {
   return {};
 }
 
-// Of lanes in one row of the data: the quotient is known, rests are counted from the row's part on.
+// For lanes in one row of the data: the quotient is known, and remainders are counted from the start of the
+// row's part.
 bool LaneComputations::SetPlaceInRow(const ir::Inst& inst) {
   if (e.step->places == nullptr || inst.results.size() != 1) return false;
   const auto known = e.step->places->results.find(inst.results[0].index);

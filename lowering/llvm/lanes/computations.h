@@ -1,4 +1,4 @@
-// Computations on vectors, and whether their results are the sequences that shapes promise.
+// Computations on vectors, and tests whether their results are the sequences that shapes promise.
 #pragma once
 
 #include "lowering/llvm/lanes/lane_part.h"

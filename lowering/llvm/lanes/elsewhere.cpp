@@ -44,7 +44,7 @@ Value Elsewhere::Compute(ValueId id) {
   return place != nullptr ? place : e_.EmitInst(*inst) ? e_.values.Get(id) : nullptr;
 }
 
-// Of the next block; null: not a place that differs.
+// The place in the next block; null: it does not differ between blocks.
 Value Elsewhere::Place(const ir::Inst& inst) {
   if (block_ == Block::kThis || inst.op != Opcode::kSpecialRegister) return nullptr;
   const bool is_x = inst.attrs.special == ir::Special::kCtaidX;

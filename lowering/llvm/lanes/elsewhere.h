@@ -1,4 +1,4 @@
-// Values that another region computes, for code that prefetches what it accesses.
+// Computes values of another region, for code that prefetches the data of its accesses.
 #pragma once
 
 #include <set>
@@ -14,9 +14,9 @@ class Elsewhere {
   enum class Block : uint8_t { kThis, kNext };
   Elsewhere(FunctionEmitter& e, Block block) : e_(e), values_(e.values), block_(block) {}
 
-  // A value that is known here, such as the counter of a loop that takes the same trips.
+  // Provides a value that is known here, such as the counter of a loop that takes the same trips.
   void Give(ir::ValueId id, llvm::Value* value);
-  // Null: it is not made of the places of thread and block, of parameters and of what was given.
+  // Null: it depends on more than the places of thread and block, parameters and provided values.
   llvm::Value* Compute(ir::ValueId id);
 
  private:

@@ -96,8 +96,8 @@ Status LaneFlow::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& mask
   if (inst.op == Opcode::kSwitch) {
     Value index = e.values.Get(inst.operands[0]);
     auto last = static_cast<uint32_t>(inst.edges.size() - 1);
-    // Vectors also where all lanes have one index: of masks selected by compares of one word, LLVM's combiner
-    // of nodes makes one form out of the other without end.
+    // These are vectors even where all lanes have one index: LLVM's DAG combiner would rewrite masks that are
+    // selected by compares of one word back and forth without end.
     for (uint32_t k = 0; k < last; ++k)
       v.masks.Set({block, k}, v.masks.EdgeMask(mask, Vector(b.CreateICmpEQ(index, Literal(index, k)))));
     v.masks.Set({block, last}, v.masks.EdgeMask(mask, Vector(b.CreateICmpUGE(index, Literal(index, last)))));

@@ -8,7 +8,7 @@ namespace ptx2cpu::lowering {
 
 using Value = llvm::Value*;
 
-// Lanes that are not active read what the first active one reads.
+// Inactive lanes read the address of the first active one.
 Value LaneGathers::PointersForAll(const Mask& mask, Value pointers) {
   Value first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Bits(mask), b.getFalse());
   Value lane = b.CreateAnd(first, Literal(first, width_ - 1));  // also of a mask without lanes

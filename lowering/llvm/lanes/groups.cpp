@@ -1,5 +1,5 @@
-// Accesses of which a few lanes at a time have their elements close together, by numbers that are known: an
-// access for each such group, where a test at run time finds the lanes where they are supposed.
+// Accesses in which a few lanes at a time have elements close together, at known distances: one access for
+// each such group, where a test at run time confirms the distances.
 //
 //   lane i: x[17 * (i / 4) + 4 * (i % 4)]   ->   loads of x[0 .. 16), x[17 .. 33), ...; a shuffle
 //   lane i: x[i ^ 2] = v                    ->   x[0 .. W) = shuffle v
@@ -120,7 +120,7 @@ std::vector<int> GroupedAccesses::GroupedAccess::LanesOf(size_t group) const {
   return analysis::LanesOfGroup(distances, groups, group, bytes(), count);
 }
 
-// Of a store: which of its parts, each `width` lanes' elements, has what the place in a group takes; -1:
+// For a store: the part, with the elements of `width` lanes, that has the value for a place in a group; -1:
 // none.
 int GroupedAccesses::GroupedAccess::PartAt(size_t group, size_t place, unsigned width) const {
   const int lane = LanesOf(group)[place];

@@ -1,4 +1,4 @@
-// Accesses of which a few lanes at a time have their elements close together.
+// Accesses in which a few lanes at a time have elements close together.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a loop over threads needs registers for: how wide its vectors may be (lane_width.cpp).
+// The registers that a loop over threads needs, which bound the width of its vectors (lane_width.cpp).
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace ptx2cpu::lowering {
 
-// Bytes of each lane that a loop of one block keeps in registers: what it carries from trip to trip or reads
-// from outside, and what it computes. A load that is read once is an operand of its reader.
+// Bytes of each lane that a loop of one block keeps in registers: values that it carries from trip to trip or
+// reads from outside, and results. A load that is read once is an operand of its reader.
 class KeptBytes {
  public:
   KeptBytes(const FunctionEmitter& e, const LaneRegion& region) : e_(e), f_(e.f), r_(region) {}
 
   bool is_costly() const { return is_costly_; }  // after Of: something keeps values of its own for a while
 
-  // Nothing for a loop that does other things than simple operations and accesses side by side.
+  // Nothing for a loop with more than simple operations and accesses side by side.
   std::optional<size_t> Of(ir::BlockId loop) {
     const std::vector<ir::InstId>& insts = f_.at_block(loop).insts;
     for (ir::ValueId param : f_.at_block(loop).params) Begin(param);

@@ -1,4 +1,4 @@
-// What lanes hold is known while code is emitted, where it depends on nothing but the lane's number: the low
+// The values of lanes are known while code is emitted where they depend on the lane's number only: the low
 // bits of a sequence that begins at a multiple of the number of lanes.
 //
 //   tid & 31            ->  0, 1, .. 31     (the first lane's tid is a multiple of 32)
@@ -52,8 +52,8 @@ Value LaneComputations::KnownLowBits(const ir::Inst& inst) const {
   return nullptr;
 }
 
-// Of those that have not ended, too: where a warp of which lanes may have ended stores the sum of its lanes,
-// `if (lane == 0)`, that one lane's part of the sum suffices.
+// This also holds where lanes may have exited: if a warp stores the sum of its lanes, `if (lane == 0)`, that
+// lane's part of the sum suffices.
 std::optional<unsigned> LaneAccesses::OnlyLane(const Mask& mask) const {
   auto lanes = Known(mask.lanes, width_);
   if (auto* where = llvm::dyn_cast<llvm::SelectInst>(mask.lanes)) {

@@ -20,7 +20,7 @@ constexpr double kFew = 0.2;         // ... and of those that come through a row
 constexpr double kEqual = 0.1;       // ... of those that compare, which find equal words
 constexpr double kTrips = 8;         // of a loop, where nothing is known
 constexpr double kPartedTrips = 10;  // until the last lane has left
-// A scalar processor core starts this many simple operations while it starts one on a vector.
+// A processor core starts this many simple scalar operations in the time of one on a vector.
 constexpr double kScalarPerVector = 2;
 constexpr double kCostlyScalar = 10, kCostlyVector = 10;
 // Where an instruction runs lane by lane: to find the lane and to move its operands through memory, for each
@@ -32,8 +32,8 @@ constexpr double kRow = 2;  // several elements side by side: the address, and 1
 constexpr double kGatheredLane = 0.7, kScalarGatheredLane = 2, kTexturedLane = 4, kLockedLane = 8,
                  kDividedLane = 5, kProductForDivision = 6, kCombined = 8;
 constexpr double kCodeOfGather = 3, kCodeOfTurn = 4;
-// Of bytes or halves in a word: to take each factor out of its word, to multiply and to add. Machines that
-// have it multiply bytes of different signs, others of one.
+// The cost for bytes or halves in a word: extracting each factor, multiplying and adding. Some machines
+// multiply bytes of different signs, others bytes of one sign only.
 constexpr double kOfFactor = 2, kByteProducts = 4;
 
 bool IsAtomic(Opcode op) { return op == Opcode::kAtomic || op == Opcode::kAtomicCas; }
@@ -106,7 +106,7 @@ class Costs {
     return !Faults(edge.to) && r_.Contains(level, edge.to) && !f_.successors(edge.to).empty();
   }
 
-  // Of the lanes that leave a block, of whose edges so many stay. Few leave a loop, and fewer stop.
+  // The share of the lanes that take an edge of a block. Few lanes leave a loop, and fewer stop.
   double ShareOf(BlockId block, size_t number, uint32_t level, size_t staying) const {
     const std::vector<ir::Edge>& edges = f_.terminator(block).edges;
     if (Faults(edges[number].to)) return 0;
@@ -234,7 +234,7 @@ class Costs {
     return here.any * ComputedOf(inst);
   }
 
-  // Of halves of 64-bit products the machine has one: that of two 32-bit factors.
+  // The only half of a 64-bit product that machines compute is that of two 32-bit factors.
   bool IsLongProduct(const ir::Inst& inst) const {
     if (inst.op == Opcode::kMulHiS || inst.op == Opcode::kMulHiU) return true;
     auto is_widened = [&](ir::ValueId factor) {

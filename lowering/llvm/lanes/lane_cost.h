@@ -1,5 +1,5 @@
-// What a lane region costs as a loop over lanes and as vectors: an estimate from its instructions, the form
-// of each, and how often its blocks run.
+// Estimates the cost of a lane region as a loop over lanes and as vectors, from its instructions, the form of
+// each, and how often its blocks run.
 #pragma once
 
 #include <cstddef>

@@ -7,8 +7,8 @@
 
 namespace ptx2cpu::lowering {
 
-// What a loop begins with: the lanes that are in it, its head's parameters, and of the lanes that have left
-// it over which exit, with which of its live_out values.
+// The state of a loop: the lanes that are in it, its head's parameters, and, for the lanes that have left it,
+// the exits and the live_out values with which they left.
 struct LaneLoopState {
   LaneMask mask;
   std::vector<ShapedValue> params;

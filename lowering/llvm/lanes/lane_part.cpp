@@ -60,7 +60,8 @@ bool LanePart::IsOfVector(ir::InstId id) const {
 
 // -- accesses --
 
-// Of the first lane, if the sequence is known by the address of a lane after `lanes_before` others.
+// The pointer of the first lane, if the sequence is known by the address of a lane after `lanes_before`
+// others.
 Value LanePart::FirstPointer(const ir::Inst& inst, Memory* memory, unsigned lanes_before) const {
   CurrentStep::Scope scope(e.step, ScalarStep());
   ValueMap::FirstLanes firsts(e.values);

@@ -1,4 +1,4 @@
-// What the parts of LaneVectors share: masks of lanes, shapes of values, and the step under emission.
+// The common base of the parts of LaneVectors: masks of lanes, shapes of values, and the step under emission.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct LaneVectors;
 struct LaneMask {
   llvm::Value* lanes = nullptr;  // <W x i1>
   llvm::Value* any = nullptr;    // i1, or null: to be computed
-  // What `lanes` is where any lane is active; null: nothing simpler.
+  // A simpler value of `lanes` that holds where any lane is active; null: there is none.
   llvm::Value* within = nullptr;
 
   llvm::Value* active() const { return within != nullptr ? within : lanes; }

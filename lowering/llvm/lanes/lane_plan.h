@@ -1,4 +1,4 @@
-// Whether a region of lanes is emitted as vectors, how wide, and what its instructions become.
+// Decides whether a region of lanes is emitted as vectors, their width, and the form of its instructions.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ using analysis::LaneRegion;
 using analysis::LaneRegionOptions;
 using LaneShape = analysis::ThreadShape;
 
-// How a value is seen by the lanes of the region.
+// The shape of a value for the lanes of the region.
 LaneShape ShapeIn(const FunctionEmitter& e, const LaneRegion& region, ir::ValueId value);
 
 // A region and the number of lanes that a vector of it holds.
@@ -29,20 +29,20 @@ struct LanePlan {
   // Its steps stay within a row of the data: all lanes have one quotient.
   std::optional<analysis::RowQuotients> quotients{};
 };
-// Of the lanes of a warp, or of rows of a flat kernel's threads. Nothing: they are a loop.
+// The plan for the lanes of a warp, or for rows of a flat kernel's threads. Nothing: they are a loop.
 std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry);
 std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry);
-// Of rows, where a loop goes over more of them in each trip than vectors otherwise hold.
+// The plan for rows where a loop goes over more threads in each trip than vectors otherwise hold.
 std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry);
 
-// Of rows that are divided where a row of the data ends (kernel/quotient_rows.cpp).
+// The plan for rows that are divided where a row of the data ends (kernel/quotient_rows.cpp).
 std::optional<LanePlan> PlanQuotientRows(const FunctionEmitter& e, ir::BlockId entry);
 
 // The code that a row's threads run, also where they run it one by one, with shapes from the row's first
-// thread to its last one: `tid.x & 31` is no sequence there. Nothing: a loop has two entries.
+// thread to its last one: `tid.x & 31` is not a sequence there. Nothing: a loop has two entries.
 std::optional<LaneRegion> RegionOfRow(const FunctionEmitter& e, ir::BlockId entry);
 
-// What an instruction of the region becomes. All decisions about memory are made here.
+// The form of an instruction of the region. All decisions about memory are made here.
 enum class LaneForm : uint8_t {
   kUniform,        // once: a load's value is broadcast, of a store the last lane's value remains
   kVector,         // one vector operation; an access of consecutive elements; one atomic for all lanes
@@ -54,25 +54,26 @@ enum class LaneForm : uint8_t {
   kGather,         // an access of each lane's own address
   kEachLane,       // lane by lane
 };
-// What the lanes that come to it do once, whatever their operands.
+// Operations that are done once for all lanes that reach them, whatever their operands.
 constexpr bool IsOnceForAll(ir::Opcode op) {
   return op == ir::Opcode::kFence || op == ir::Opcode::kNanosleep;
 }
-// Elements from one lane to the next of a kStrided access, other than 0 and the elements of one.
+// The number of elements from one lane to the next of a kStrided access; neither 0 nor the number of elements
+// of one lane.
 int64_t ElementsApart(const LaneShape& address, const ir::Inst& access);
-// Of a load or store: how many elements each lane accesses, and how they are aligned.
+// For a load or store: the number of elements that each lane accesses, and their alignment.
 size_t ElementCount(const ir::Inst& access);
 llvm::Align AlignOf(const ir::Inst& access, size_t element);
-// Machines gather words: the aligned one that holds all of what a load of less than 32 bits an element reads.
-// 0: none does.
+// Machines gather words. Returns the bits of the aligned word that holds the elements of a load with fewer
+// than 32 bits each; 0: there is none.
 unsigned BitsOfGatheredWord(const ir::Inst& load);
 // Whether machines gather what a load reads.
 bool IsGathered(const ir::Inst& load);
 // Whether what a lane stores at its own address is one or more whole accesses of 16 bytes.
 bool IsWholeRows(const ir::Inst& store);
-// Lane by lane: whether to find the next lane takes longer than what the lane does.
+// Lane by lane: whether finding the next lane takes longer than the lane's work.
 bool IsShortTurn(const FunctionEmitter& e, const ir::Inst& inst);
-// Of a kInGroups access.
+// The groups of a kInGroups access.
 std::optional<analysis::LaneGroups> GroupsOfAccess(const LaneRegion& region, const ir::Inst& access);
 LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst);
 

@@ -7,11 +7,11 @@
 //   while (x < n) x += s;  ->   m = all; do { ...; left |= m & !(x < n); x_out = select(.., x, x_out); m &= x < n; } while (any(m))
 // clang-format on
 //
-// Code that no lane reaches is skipped where it costs or must not run. Code that all of the level's lanes
-// or none reach needs no masks. A sequence base + stride * lane exists twice, as vector and as its first
-// lane's value, so that consecutive accesses are one access. What cannot be a vector runs lane by lane.
+// Code that no lane reaches is skipped where it costs or must not run. Code that all of the level's lanes or
+// none reach needs no masks. A sequence base + stride * lane exists twice, as vector and as its first lane's
+// value, so that consecutive accesses are one access. Instructions that cannot be vectors run lane by lane.
 //
-// The parts have a duty each, and reach each other here (`v`).
+// Each part has one responsibility; the parts reach each other through this class (`v`).
 #pragma once
 
 #include "lowering/llvm/lanes/access_checks.h"
@@ -44,8 +44,9 @@ namespace ptx2cpu::lowering {
 
 struct LaneVectors {
   LaneVectors(FunctionEmitter& e, const LanePlan& plan);
-  // `live` (<W x i1>): the lanes that enter, at least one; null: all. `mixed`: where a step whose lanes part
-  // at the bounds of the data may go, before it has had any effect, to be run otherwise; null: nowhere.
+  // `live` (<W x i1>): the lanes that enter, at least one; null: all. `mixed`: the block to which a step
+  // whose lanes diverge at the bounds of the data may branch before it has had any effect; null: there is
+  // none.
   Status Run(llvm::Value* live, llvm::BasicBlock* mixed = nullptr);
 
   FunctionEmitter& e;

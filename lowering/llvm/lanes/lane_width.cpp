@@ -175,8 +175,8 @@ constexpr unsigned kMaxWideWidth = 256, kWideWidthOfAnyRow = 128;
 constexpr size_t kMaxOutside = 120;         // instructions of such a region outside its loop
 constexpr unsigned kRegistersOfCostly = 4;  // of a value in such a loop that computes exponentials
 constexpr size_t kScratchRegisters = 4;     // for what lives shortly, and for what is the same in all lanes
-// Of rows that are read in the order of memory, what the largest register file holds. Others put a part of it
-// on the stack: a fraction of the time that two streams of memory cost.
+// For rows that are read in the order of memory: the bytes that the largest register file holds. Other
+// machines keep a part on the stack, which costs a fraction of the time of two streams of memory.
 constexpr size_t kMaxBytesOfRows = 28 * 64;
 
 // Registers that a value takes: two, so that long chains of operations overlap; one where a loop's values
@@ -309,7 +309,7 @@ unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigne
   const std::optional<BlockId> wide = WideBlock(e, region);
   if (!wide) return 0;
   const BlockId loop = *wide;
-  // Where all lanes take the same trips, other vectors do as well, but for the order of memory.
+  // Where all lanes take the same trips, narrower vectors are as good, except for the order of memory.
   const bool goes_on = GoesOnByRows(e, region, loop, row);
   if (region.levels.size() == 2 && region.levels[1].leaves_together && !goes_on) return 0;
   size_t outside = 0;

@@ -6,8 +6,8 @@
 
 namespace ptx2cpu::lowering {
 
-// Where one region has them, a thread's locals are through when its iteration is; on the stack LLVM can
-// promote them. Not when it calls functions: they reach its locals by offsets from this thread's window.
+// If only one region uses them, a thread's locals are dead after its iteration; on the stack LLVM can promote
+// them. Not when it calls functions: they reach its locals by offsets from this thread's window.
 bool LocalsMayLiveOnStack(const FunctionEmitter& e);
 
 // The bytes of such a word. 0: some access needs a thread's locals in one piece.
@@ -18,7 +18,7 @@ class LocalWords {
  public:
   // `lanes`: those that take part. Where machines gather without masks, others read their first word.
   LocalWords(FunctionEmitter& e, unsigned width, const ir::Inst& inst, llvm::Value* lanes);
-  // Of an element that is less than a word: the word, and how many of its bits are before the element.
+  // The place of an element that is less than a word: the word, and the number of bits before the element.
   struct Part {
     llvm::Value *pointer, *before;
   };

@@ -8,7 +8,7 @@
 
 namespace ptx2cpu::lowering {
 
-// Why a region is not vectors.
+// The reason why a region has no vectors.
 struct Obstacle {
   std::string what;
   uint32_t ptx_line = 0;

@@ -9,7 +9,7 @@ namespace ptx2cpu::lowering {
 using ir::ValueId;
 using Value = llvm::Value*;
 
-// A lane outside the mask may hold anything, a poison condition too.
+// A lane outside the mask may hold any value, even a poison condition.
 LaneMask LaneMasks::EdgeMask(const Mask& mask, Value condition) {
   if (condition->getType()->isVectorTy())
     return {IsAll(mask) ? condition : b.CreateLogicalAnd(mask.lanes, condition)};

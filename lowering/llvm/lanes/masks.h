@@ -1,4 +1,4 @@
-// Which lanes take each edge of a lane region, and code that is skipped when no lane is active.
+// Computes the lanes that take each edge of a lane region, and skips code when no lane is active.
 #pragma once
 
 #include <map>

@@ -13,7 +13,8 @@ using Value = llvm::Value*;
 ShapedValue LaneMeets::Merge(const std::vector<EdgeRef>& edges, size_t number, const LaneShape& shape) {
   auto arg = [&](EdgeRef edge) { return f.successors(edge.from)[edge.number].args[number]; };
   bool same = std::ranges::all_of(edges, [&](EdgeRef edge) { return arg(edge) == arg(edges.front()); });
-  // What is the same in all lanes is a sequence too where the others are supposed to be.
+  // A value that is the same in all lanes also counts as a sequence where the others are assumed to be
+  // sequences.
   auto shaped = [&](EdgeRef edge) {
     ShapedValue value = e.values.Shaped(arg(edge));
     if (!shape.affine()) return ShapedValue{value.value};

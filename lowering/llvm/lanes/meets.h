@@ -1,4 +1,4 @@
-// Values where lanes meet that come over several edges.
+// Values where lanes that arrive over several edges meet.
 #pragma once
 
 #include <map>

@@ -16,8 +16,8 @@ namespace {
 constexpr unsigned kWordBits = 64;  // of several lanes' elements in one register
 constexpr size_t kMaxRemade = 6;    // instructions, each with one operand that differs between lanes
 
-// Of the loop that ends before the block, in a trip of the machine's code. All 32 copies of an increment of a
-// word that a byte chooses take a fifth more time than four, on Zen 4.
+// Repeats the loop that ends before `after` four times in each trip of the machine code. On Zen 4, all 32
+// copies of an increment of a word that a byte chooses take a fifth more time than four.
 void RepeatFourTimes(llvm::BasicBlock* after) {
   llvm::BasicBlock* head = after->getSinglePredecessor();
   llvm::LLVMContext& context = after->getContext();
@@ -95,7 +95,7 @@ const ir::Inst* LanesOneByOne::RowOf(const ir::Inst& inst, ValueId source) const
   return &load;
 }
 
-// Null: there are none, or always.
+// i1: whether the loads of rows hold; null: there are none, or they always hold.
 Value LanesOneByOne::RowsHold(const ir::Inst& inst) const {
   Value holds = nullptr;
   for (ValueId operand : inst.operands) {

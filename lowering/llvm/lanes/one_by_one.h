@@ -1,4 +1,4 @@
-// Code that runs for one lane after the other: vectors are stored, and each lane takes its element.
+// Code that runs for one lane after the other: vectors are stored in memory, and each lane loads its element.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class LanesOneByOne : LanePart {
   };
   // `rows`: elements that were loaded side by side are loaded again.
   std::vector<Stored> StoreOperands(const ir::Inst& inst, bool rows);
-  // What a vector was made of in the instruction's block: of one that is narrower, by these instructions.
+  // The narrower vector from which a vector was made in the instruction's block, by these instructions.
   ir::ValueId NarrowSource(const ir::Inst& inst, ir::ValueId id, std::vector<const ir::Inst*>& made) const;
   Status Remake(const Stored& operand, ValueMap::Overrides& elements);
   Status AtLane(llvm::Value* lane, std::span<const Stored> operands, const std::function<Status()>& body);

@@ -19,17 +19,18 @@ using Value = llvm::Value*;
 namespace {
 constexpr uint64_t kLineBytes = 64;
 
-// Of the cache that neighbouring cores share; 0: unknown. sysconf reports ten such caches on Zen 4.
+// The size of the cache that neighbouring cores share; 0: unknown. sysconf reports ten such caches on Zen 4.
 uint64_t LastCacheBytes() {
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
   uint64_t kilobytes = 0;
   return file >> kilobytes ? kilobytes << 10 : 0;
 }
 
-// More than this, of an array that a launch writes. A kernel reads about as much, and the next one what this
-// one has written: where the last cache holds four such arrays, both ways take the same time in the order of
-// memory, and by tiles or rows with work in between this one takes half (measured on Zen 4, two arrays in
-// turns). Code for another machine does not depend on this one.
+// Stores of arrays of more bytes than this go past the caches. A kernel reads about as much as it writes, and
+// the next kernel reads what this one has written: where the last cache holds four such arrays, both kinds of
+// stores take the same time in the order of memory, while by tiles, or rows with work in between, plain
+// stores take half (measured on Zen 4 with two arrays in turn). Code for another machine does not depend on
+// this one.
 uint64_t StreamedBytes(const Target& target) {
   constexpr uint64_t kMin = 4 << 20, kMax = 32 << 20;
   static const uint64_t last_cache = LastCacheBytes();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned kPartBytes = 16;  // of which machines' shuffles make all vectors
 
-// Of each 16 bytes of the two, the lower (upper) halves' groups of `size` elements in turn.
+// Interleaves groups of `size` elements of the lower (upper) halves of each 16 bytes of the two.
 Value Interleave(llvm::IRBuilder<>& b, Value x, Value y, unsigned size, bool upper) {
   auto* type = llvm::cast<llvm::FixedVectorType>(x->getType());
   const unsigned all = type->getNumElements(), part = kPartBytes * 8 / type->getScalarSizeInBits();
@@ -105,7 +105,7 @@ void LaneGathers::GatherRows(const ir::Inst& inst, Value pointers, const Mask& m
   for (; k < count; ++k) GatherElement(inst, k, pointers_of(k), mask, memory);
 }
 
-// Of all lanes.
+// Stores the rows of all lanes.
 void LaneGathers::ScatterRows(const ir::Inst& inst) {
   const Mask all{llvm::Constant::getAllOnesValue(VectorOf(b.getInt1Ty())), b.getTrue()};
   NoteMisaligned(inst, all, false);

@@ -37,7 +37,7 @@ Status LanePartings::Choose(Value holds, const std::function<Status()>& yes,
                             const std::function<Status()>& no, const std::vector<ValueId>& results) {
   if (holds == nullptr) return yes();
   if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(holds)) return known->isOne() ? yes() : no();
-  // A trip of a wide step's lanes that would do otherwise is none that they take together.
+  // A wide step takes a trip together only if no lane diverges in it.
   if (is_wide_ && mixed_ != nullptr && mixed_level_ != 0 && !has_effects_) {
     llvm::BasicBlock* together = e.body.NewBlock("together");
     b.CreateCondBr(holds, together, mixed_);

@@ -1,4 +1,5 @@
-// Steps, and trips of a loop, that all lanes take in one way, while those of which lanes part go elsewhere.
+// Steps, and trips of a loop, in which all lanes go the same way; steps whose lanes diverge branch to other
+// code.
 #pragma once
 
 #include <functional>
@@ -11,12 +12,12 @@ namespace ptx2cpu::lowering {
 class LanePartings : LanePart {
  public:
   using LanePart::LanePart;
-  // Whether steps whose lanes part at a bound would go elsewhere, in code that is short enough to exist
-  // twice.
+  // Whether steps whose lanes diverge at a bound should branch to other code; the code must be short enough
+  // to exist twice.
   bool PaysToPart() const;
 
-  // Where lanes that part at a bound may go to begin the level again under masks, while it has had no effect.
-  // Null: nowhere.
+  // The block to which lanes that diverge at a bound may branch to begin the level again under masks, while
+  // it has had no effect. Null: there is none.
   void SetMixed(llvm::BasicBlock* mixed) { mixed_ = mixed; }
   // While it lives, that is so in a trip of a loop. `bounded`: at its end the loop of whole trips looks at
   // the bound itself.

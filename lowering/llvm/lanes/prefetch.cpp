@@ -1,5 +1,5 @@
-// Prefetching in loops that stride by the grid: each trip is elsewhere in memory, which processors do not
-// foresee as they do what is read in order.
+// Prefetching in loops that stride by the grid: each trip is at another place in memory, which hardware
+// prefetchers do not predict.
 //
 //   for i = first; i < n; i += grid: v = x[i + lane ..]
 //   ->   the same, and if (i + 8 * grid < n) prefetch x[i + 8 * grid + lane ..]
@@ -85,8 +85,8 @@ Value LanePrefetch::SameEverywhere(ValueId id) {
   return value == nullptr || value->getType()->isVectorTy() ? nullptr : value;
 }
 
-// Whether the loop's test holds after so many trips; null: unknown. Memory past the end may not be mapped,
-// and then each prefetch walks the page table in vain.
+// Whether the loop's test holds after this many trips; null: unknown. Memory past the end may not be mapped,
+// and then each prefetch walks the page table without effect.
 Value LanePrefetch::GoesOn(ir::BlockId head, unsigned trips) {
   const auto test = TestOf(f, head);
   if (!test) return nullptr;

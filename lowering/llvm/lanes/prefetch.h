@@ -1,4 +1,4 @@
-// What is fetched before it is accessed: rows of later trips, of the next block, and lines that are stored.
+// Prefetches: rows of later trips, rows of the next block, and lines that are stored.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ class LanePrefetch : LanePart {
                          std::span<const LanesOneByOne::Stored> operands);
   void PrefetchNextTile();                        // next_tile.cpp
   void PrefetchStoreAfter(const ir::Inst& load);  // own_stores.cpp
-  // A value that is the same in the whole block, computed here; null: it is not known to be one.
+  // A value that is the same in the whole block, computed here; null: it is not known to be the same.
   llvm::Value* SameEverywhere(ir::ValueId id);
 
  private:

@@ -24,7 +24,7 @@ bool IsEquality(ir::Compare compare) { return compare == ir::Compare::kEq || com
 
 }  // namespace
 
-// A flag that the region reads, and sets again to a bound.
+// A flag that the region reads, and sets again from a comparison with a bound.
 bool LaneSides::IsFlagOfTrips(ValueId condition) const {
   const ir::InstId def = f.at_value(condition).def;
   if (!def.valid() || f.at_inst(def).op != Opcode::kSlotLoad) return false;

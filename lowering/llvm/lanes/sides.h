@@ -1,5 +1,5 @@
-// Conditions of which few steps have lanes on both sides, and how it is known without a vector on which side
-// all lanes are: the places of the first and the last lane decide.
+// Conditions that are true for some lanes and false for others in few steps only. The places of the first and
+// the last lane decide, without a vector, on which side all lanes are.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ class LaneSides : LanePart {
   using LanePart::LanePart;
   // Bounds; places that are compared with one place, or divided into rows of data before; flags of loops.
   bool PartsRarely(ir::ValueId condition) const { return PartsRarely(condition, kMaxDepth); }
-  // What lanes keep from trip to trip of a loop outside the threads: whether they are still in it.
+  // A flag that lanes keep from trip to trip of a loop outside the threads: whether they are still in it.
   bool IsFlagOfTrips(ir::ValueId condition) const;
 
-  // Whether a condition is true for all lanes, and whether for none, where both are known without a vector. A
-  // condition that holds for some lanes is neither.
+  // Whether a condition is true for all lanes, and whether it is true for none, where both are known without
+  // a vector. A condition that holds for some lanes is neither.
   struct Sides {
     llvm::Value *all, *none;
   };

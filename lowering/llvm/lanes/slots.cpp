@@ -27,7 +27,7 @@ Status LaneSlots::EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool who
     return {};
   }
   const llvm::Align align(std::min<uint64_t>(bytes * (lanes && !OfRow() ? width_ : 1), 64));
-  // Lanes that are elsewhere keep theirs; those that have exited need none.
+  // Lanes that wait elsewhere keep their values; lanes that have exited need none.
   if (lanes && !IsAll(mask) && (OfRow() || !whole_level || f.parked_slot != ~0u)) {
     value = b.CreateSelect(mask.lanes, value, e.memory.Load(value->getType(), address, align, Memory::kSlot));
   }

@@ -63,7 +63,7 @@ void LaneTextures::GatherTexels(const ir::Inst& inst, LinearTexture& texture, Va
   }
 }
 
-// Of one channel, side by side.
+// Loads texels of one channel that are side by side.
 void LaneTextures::LoadTexelRow(const ir::Inst& inst, Value first, Value inside) {
   llvm::Constant* zeros = llvm::Constant::getNullValue(VectorOf(b.getInt32Ty()));
   auto* load = b.CreateMaskedLoad(zeros->getType(), first, llvm::Align(4), inside, zeros);

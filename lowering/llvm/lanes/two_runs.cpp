@@ -1,6 +1,6 @@
-// Addresses that are a sequence but for lanes at an edge of the data, which are clamped to its bound or
-// choose another distance. What both parts of the lanes access is known where the edge is computed, so that
-// loads of vectors at an edge are two accesses under masks:
+// Addresses that are a sequence except for lanes at an edge of the data, which are clamped to its bound or
+// choose another distance. The addresses of both parts of the lanes are known where the edge is computed, so
+// that loads of vectors at an edge are two accesses under masks:
 //
 //   x[i + (i > 0 ? -1 : 0)]   ->   where all lanes choose alike: one access; else
 //                                  select(i > 0, masked load x + i0 - 1, masked load x + i0)
@@ -125,8 +125,8 @@ TwoRuns LaneRuns::ChosenRuns(const ir::Inst& inst) {
   return runs;
 }
 
-// Lanes beyond the bound are at it. Of two clamps one after the other, each has lanes in its own place, and
-// one of them changes nothing in most vectors.
+// Lanes beyond the bound access the place at the bound. Where two clamps follow each other, each has lanes of
+// its own beyond its bound, and in most vectors one of the clamps changes nothing.
 Result<TwoRuns> LaneRuns::ClampedRuns(const ir::Inst& inst) {
   const size_t number = v.computations.PlaceOfClamp(inst);
   const ShapedValue place = e.values.Shaped(inst.operands[number]);
@@ -169,7 +169,7 @@ bool LaneRuns::IsDivided(const ir::Inst& inst) const {
          ShapeOf(inst.operands[1]).uniform();
 }
 
-// Of two runs, in each of which all lanes have one number (rows, where places in a plane are divided).
+// Divides two runs, in each of which all lanes have one number (rows, where places in a plane are divided).
 Status LaneRuns::DivideRuns(const ir::Inst& inst) {
   const bool is_signed = inst.op == Opcode::kDivS || inst.op == Opcode::kRemS;
   const bool is_rest = inst.op == Opcode::kRemS || inst.op == Opcode::kRemU;

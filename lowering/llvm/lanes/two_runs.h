@@ -1,4 +1,4 @@
-// Sequences that are two at an edge of the data.
+// Values that are two sequences at an edge of the data.
 #pragma once
 
 #include "lowering/llvm/lanes/lane_part.h"
@@ -10,8 +10,8 @@ class LaneRuns : LanePart {
   using LanePart::LanePart;
   Result<TwoRuns> RunsOf(const ir::Inst& inst);
   bool StepsTwice(const ir::Inst& inst) const;
-  // Of the first lane's value of a sequence, divided by what is the same in all lanes; made 1 at least, so
-  // that nothing is divided by 0.
+  // The quotient of a sequence's first value by a divisor that is the same in all lanes; the divisor is at
+  // least 1, so that nothing is divided by 0.
   struct Divided {
     llvm::Value *positive, *quotient, *rest;
     llvm::Value* to_step;     // what would be added to the rest for the next quotient

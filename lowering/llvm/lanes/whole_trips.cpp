@@ -102,7 +102,7 @@ bool WholeTrips::AllAccess(uint32_t loop) const {
   return false;
 }
 
-// Of a loop that ends there alone.
+// The bound of a loop that has no other exit.
 std::optional<WholeTrips::Bound> WholeTrips::BoundOfTrips(const LaneRegion::Item& item) const {
   const LaneRegion::Level& loop = region_.levels[item.loop];
   if (loop.latches.size() != 1 || loop.exits.size() != 1 || loop.latches[0].from != loop.exits[0].from)
