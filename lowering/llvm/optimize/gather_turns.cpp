@@ -32,8 +32,8 @@ class Columns {
   bool Run() {
     llvm::BasicBlock* before = loop_.getLoopPreheader();
     turns_ = evolution_.getSmallConstantTripCount(&loop_);
-    // Each turn runs all of the body: the last one of a loop that is left in its middle reads nothing after
-    // that.
+    // Each turn must run the whole body: in a loop with an exit in its middle, the last turn reads nothing
+    // after the exit.
     if (before == nullptr || loop_.getExitingBlock() == nullptr ||
         loop_.getExitingBlock() != loop_.getLoopLatch())
       return false;
@@ -50,7 +50,7 @@ class Columns {
   }
 
  private:
-  // Of the turn's number, from 0.
+  // The loop counts its turns from 0.
   bool CountsTurns() {
     for (llvm::PHINode& phi : loop_.getHeader()->phis()) {
       if (!phi.getType()->isIntegerTy()) continue;
@@ -62,7 +62,7 @@ class Columns {
     return turn_ != nullptr;
   }
 
-  // Of all lanes, elements of which several are 16 bytes.
+  // A gather by all lanes whose elements are parts of 16 bytes.
   bool IsGather(const llvm::Instruction& inst) const {
     const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&inst);
     if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::masked_gather ||

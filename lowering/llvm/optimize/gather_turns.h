@@ -1,4 +1,4 @@
-// What the turns of a loop gather side by side is read at once, before the loop.
+// Elements that the turns of a loop gather side by side are read at once, before the loop.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

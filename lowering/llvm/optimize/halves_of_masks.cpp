@@ -9,7 +9,7 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-// Code generation sees a block at a time: values of other blocks and of memory are in registers.
+// Code generation selects a block at a time: values of other blocks and of memory are in registers.
 bool MayBeMask(const llvm::BitCastInst& cast) {
   if (!cast.getType()->isHalfTy() || !cast.getSrcTy()->isIntegerTy()) return false;
   const auto* from = llvm::dyn_cast<llvm::Instruction>(cast.getOperand(0));

@@ -1,4 +1,4 @@
-// Gathers whose addresses are those of every turn of a loop are made once, before it.
+// Gathers with the same addresses in every turn of a loop are made once, before it.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

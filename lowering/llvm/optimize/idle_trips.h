@@ -1,4 +1,4 @@
-// Loops that end where their trips have nothing more to do. Internal to this folder.
+// Ends loops whose remaining trips do nothing. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -26,7 +26,7 @@ constexpr unsigned kMinChain = 8;         // operations, each of which waits for
 constexpr unsigned kMaxChainsOfTurn = 4;  // independent ones, which processors find themselves
 constexpr size_t kMaxBody = 400;          // instructions
 
-// The loop's body begins with its head, which is straight code: the part that turns execute together.
+// The loop's body begins with its head, which is straight code; several turns execute it together.
 class Jam {
  public:
   Jam(llvm::Loop& loop, llvm::ScalarEvolution& evolution, const llvm::TargetTransformInfo& target)
@@ -79,7 +79,8 @@ class Jam {
     return longest >= kMinChain && all <= longest * kMaxChainsOfTurn;
   }
 
-  // Threads are independent of each other but for scratch that their turns use one after the other.
+  // Threads are independent of each other, except for scratch memory that their turns use one after the
+  // other.
   bool IsMovable() const {
     for (const llvm::BasicBlock* block : loop_.blocks()) {
       for (const llvm::Instruction& inst : *block) {
@@ -159,7 +160,8 @@ class Jam {
     return found == copies_[turn]->end() ? value : &*found->second;
   }
 
-  // The heads' instructions in turns, those of the copies too as far as nothing else leads to them.
+  // Interleaves the instructions of the heads, also those of the copies whose blocks have no other
+  // predecessor.
   void Interleave() {
     llvm::SmallVector<llvm::SmallVector<llvm::Instruction*, 64>, kMaxTurns> lists(turns_);
     for (unsigned turn = 0; turn < turns_; ++turn) {

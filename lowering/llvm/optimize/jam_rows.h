@@ -1,4 +1,4 @@
-// Rows of threads that go through a region together. Internal to this folder.
+// Lets several rows of threads run a region together. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -1,4 +1,4 @@
-// Scalars that are stored side by side. Internal to this folder.
+// Joins stores of scalars side by side. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -22,7 +22,7 @@ namespace ptx2cpu::lowering {
 namespace {
 
 using llvm::Value;
-// The same value of each tree.
+// The corresponding value of each tree.
 using Trees = llvm::SmallVector<Value*, 8>;
 
 constexpr size_t kMinTrees = 2, kMaxTrees = 32;

@@ -1,4 +1,4 @@
-// Sums of several vectors, each to a scalar, in fewer operations. Internal to this folder.
+// Computes the sums of several vectors, each a scalar, in fewer operations. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -23,35 +23,39 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-// Instructions. At half a thousand what grows with the square costs less than what does not.
+// The length of a piece in instructions. At about 500, the parts that grow with the square cost less than the
+// rest.
 constexpr size_t kMaxBlock = 512;
-// From which on a block is divided before it is optimised, too.
+// From this length on a block is also divided before it is optimised.
 constexpr size_t kHugeBlock = 8000;
 // Within so many more, after a store: a statement ends there, few values are alive.
 constexpr size_t kSearch = 64;
 // As which LLVM writes one filling or copying of memory; of more it makes a call.
 constexpr uint64_t kMaxStoresOfFill = 32;
-// Of a value: more than the emitter's widest has.
+// The maximum number of registers of a value: more than the emitter's widest value has.
 constexpr unsigned kMaxRegisters = 8;
 // Uses of a value in a block, from which on each piece has its own copy.
 constexpr unsigned kManyUses = 128;
-// Of a piece of machine code.
+// The maximum length of a piece of machine code.
 constexpr size_t kMaxPiece = 512;
 // Instructions of a loop's body, beyond which LLVM does not make it a loop of vectors.
 constexpr size_t kMaxVectorised = 2000;
 // Uses that CodeGenPrepare visits, for each instruction of the module.
 constexpr uint64_t kMaxVisits = 32;
-// Of a function: CodeGenPrepare begins at the first one again when it has changed the graph, which it often
-// does in steps of resumable kernels (block, warp, entry).
+// The maximum number of blocks of a function: CodeGenPrepare starts again at the first block when it has
+// changed the graph, which it often does in steps of resumable kernels (block, warp, entry).
 constexpr size_t kMaxBlocks = 6000, kMaxBlocksOfStep = 500, kArgumentsOfStep = 3;
 // Pairs of edges of one block that placing blocks compares, for each instruction of the module.
 constexpr uint64_t kMaxPairs = 256;
-// Of a block, beyond which better code is too slow to make: each value has a register for each edge.
+// The number of edges of a block beyond which better code takes too long to make: each value has a register
+// for each edge.
 constexpr size_t kMaxEdges = 4096;
-// Of a nest, beyond which what is done for each loop, with all that it contains, takes longer than the rest.
+// The depth of a nest beyond which work on each loop with all loops that it contains takes longer than the
+// rest.
 constexpr size_t kMaxDepth = 48;
-// Of a function, beyond which what looks for the conditions ahead of a loop, one loop after the other, does;
-// beyond which register allocation does, with values that live from the function's begin on.
+// The number of loops of a function beyond which the search for the conditions ahead of each loop takes
+// longer than the rest; and the number of blocks beyond which register allocation does, with values that are
+// live from the function's beginning.
 constexpr size_t kMaxLoops = 512, kMaxBlocksOfFunction = 4000;
 
 class SplitLongBlocks final : public llvm::FunctionPass {
@@ -107,7 +111,7 @@ class SplitLongBlocks final : public llvm::FunctionPass {
     size_t number = 0;
     llvm::Instruction* end = nullptr;
     for (llvm::Instruction& inst : block) {
-      // Those of the entry stay there, and what a block is passed at its start.
+      // Allocas stay in the entry block, and phis at the start of their block.
       if (llvm::isa<llvm::AllocaInst, llvm::PHINode>(inst)) {
         number = 0, end = nullptr;
         continue;

@@ -9,7 +9,7 @@
 
 namespace ptx2cpu::lowering {
 
-// Of the function of a module that has most of each.
+// The numbers of the function of a module that has the most of each.
 struct LoopNumbers {
   size_t loops = 0;
   size_t depth = 0;  // of the deepest nest

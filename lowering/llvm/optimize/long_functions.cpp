@@ -18,7 +18,7 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-// Blocks, and as many more for each loop as a loop counts for.
+// The size of a piece in blocks, and the number of further blocks that a loop counts for.
 constexpr size_t kSizeOfPiece = 1024, kSizeOfLoop = 12;
 
 // A piece is what one block dominates and another, which that one dominates and which is in the same loop,
@@ -70,7 +70,7 @@ class Splitter {
     Cut(0, path_.size());
   }
 
-  // Of what is between two places of the path.
+  // The size of the code between two places of the path.
   size_t SizeBetween(size_t from, size_t to) const {
     return below_.lookup(path_[from]) - (to < path_.size() ? below_.lookup(path_[to]) : 0);
   }

@@ -1,6 +1,6 @@
-// What looks for the conditions ahead of a loop, or follows a value through a function, takes time with the
-// square of the number of loops or blocks in a row. Functions with many are cut into pieces. Internal to this
-// folder.
+// LLVM's searches for the conditions ahead of a loop, and along a value through a function, take time with
+// the square of the number of loops or blocks in a row. Functions with many of them are cut into pieces.
+// Internal to this folder.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -1,4 +1,4 @@
-// Whether what a loop reads may be read before it. Internal to this folder.
+// Decides whether the data that a loop reads may be read before it. Internal to this folder.
 #pragma once
 
 #include <llvm/Analysis/AliasAnalysis.h>

@@ -18,8 +18,8 @@ namespace {
 
 using Value = llvm::Value*;
 
-// Words of a lane, and as many lanes as are a few registers: wider masks cost more as words than they do
-// packed.
+// The bits of a lane's word, and the numbers of lanes that become words, a few registers: wider masks cost
+// more as words than packed.
 constexpr unsigned kBits = 32, kMinLanes = 4, kMaxLanes = 32;
 
 bool IsMask(const llvm::Type* type) {
@@ -189,7 +189,8 @@ class Words {
     return b.CreateICmpSLT(word, llvm::Constant::getNullValue(word->getType()));
   }
 
-  // Of a mask as an integer, compared with that of no lane or of all: one register decides it.
+  // Replaces comparisons of a mask, as an integer, with that of no lane or of all lanes: one register decides
+  // them.
   void ReplaceTests(llvm::Instruction& inst) {
     for (llvm::User* user : inst.users()) {
       auto* bits = llvm::dyn_cast<llvm::BitCastInst>(user);
@@ -225,7 +226,7 @@ class Words {
       if (!HasForm(*llvm::cast<llvm::Instruction>(use.getUser()))) use.set(BitsAt(&inst, use));
     }
   }
-  // Comparisons whose words live on anyway are not kept as bits too.
+  // Comparisons whose words stay live anyway are not also kept as bits.
   void ReplaceUsesElsewhere(llvm::Instruction& inst) {
     for (llvm::Use& use : llvm::make_early_inc_range(inst.uses())) {
       auto* user = llvm::cast<llvm::Instruction>(use.getUser());

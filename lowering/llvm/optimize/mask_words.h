@@ -1,4 +1,5 @@
-// A pass over vectors of bits, for machines whose masks are vectors of words (no mask registers).
+// Vectors of bits become vectors of words, for machines whose masks are vectors of words (without mask
+// registers).
 //
 //   %m = icmp ult <8 x i32> %i, %n            ->   %w = sext (icmp ult ..) to <8 x i32>
 //   loop:                                          loop:
@@ -7,8 +8,8 @@
 //     %b = and %a, %c                                .. icmp slt %x, 0 where bits are asked for
 //
 // A comparison makes words, and selects, masked accesses and `any lane?` read their sign bits. Between blocks
-// LLVM would pack a vector of bits into bytes, and unpack it where it is used. Masks of elements of 64 bits
-// are words of 64 bits besides.
+// LLVM would pack a vector of bits into bytes, and unpack it where it is used. Masks for elements of 64 bits
+// also exist as words of 64 bits.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -20,7 +20,7 @@ namespace patterns = llvm::PatternMatch;
 
 constexpr unsigned kLanes = 32, kRows = 8, kRowBytes = 16;
 
-// Words of lanes: that of lane l is start + distances[l].
+// Words of lanes: the word of lane l is start + distances[l].
 struct Words {
   llvm::SmallVector<Value, 4> starts;  // vectors whose first elements are the terms of start
   llvm::Constant* distances;
@@ -90,7 +90,7 @@ std::optional<RowsOfLoad> RowsOf(llvm::CallInst& load) {
   return RowsOfLoad{&load, pointers->getPointerOperand(), *words};
 }
 
-// Of an 8x8 matrix of 16-bit elements.
+// The transpose of an 8x8 matrix of 16-bit elements.
 Value Transposed(llvm::IRBuilder<>& b, Value words) {
   auto* elements = llvm::FixedVectorType::get(b.getInt16Ty(), kRows * kRows);
   llvm::SmallVector<int, 64> order;

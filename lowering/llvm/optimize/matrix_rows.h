@@ -1,5 +1,5 @@
-// A pass over loads of matrices (ptx2cpu_matrix_load) whose rows lie at known distances from one address,
-// which all lanes have alike.
+// Loads of matrices (ptx2cpu_matrix_load) whose rows are at known distances from one address, the same in all
+// lanes, become loads of registers.
 //
 // clang-format off
 //   %i = add <32 x i32> (splat %x), <0 80 160 ..>                 %a0 = zext %x; %r0 = load <4 x i32> %shared + %a0
@@ -7,8 +7,8 @@
 //   store <32 x ptr> %p, %rows;  call @ptx2cpu_matrix_load(%d, %rows, 4)      store (%r0 %r1 ..), %d
 // clang-format on
 //
-// So addresses are not vectors that go through memory. Whether they are multiples of 16 is asked once for all
-// lanes where the distances are.
+// So addresses are not vectors in memory. Where the distances are multiples of 16, one test covers the
+// alignment of all lanes.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

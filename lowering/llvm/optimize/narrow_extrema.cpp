@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kWidths[] = {8, 16};
 
-// The value in so many bits, if it is extended from them or fewer.
+// The value in this many bits, if it is extended from them or from fewer.
 llvm::Value* Narrow(llvm::Value* value, llvm::Type* type) {
   llvm::Value* narrow = nullptr;
   const bool is_extended =

@@ -1,4 +1,4 @@
-// Minima and maxima of bytes that are kept as words are those of bytes.
+// Minima and maxima of bytes that are kept in words become operations on bytes.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -14,7 +14,7 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-// Of the elements that a register holds; 0: the store is one register or less, or not of whole ones.
+// The number of elements in a register; 0: the store is at most one register, or not of whole registers.
 unsigned ElementsOfParts(const llvm::StoreInst& store, unsigned bits) {
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(store.getValueOperand()->getType());
   if (type == nullptr || !store.isSimple()) return 0;

@@ -1,4 +1,4 @@
-// Stores of several registers go upwards in memory. Internal to this folder.
+// Makes stores of several registers go upwards in memory. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

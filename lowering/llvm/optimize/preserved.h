@@ -1,4 +1,4 @@
-// What passes that keep all blocks and edges leave of analyses. Internal to this folder.
+// The analyses that stay valid after passes which keep all blocks and edges. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/Analysis.h>

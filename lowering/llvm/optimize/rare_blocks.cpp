@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kRarely = 16;  // times as often is the other way taken
 
-// Computes a vector, cannot fault, and reads nothing but its operands.
+// Whether the instruction computes a vector, cannot fault, and reads only its operands.
 bool MayMove(const llvm::Instruction& inst) {
   if (!inst.getType()->isVectorTy() || inst.isIntDivRem()) return false;
   return llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::CmpInst, llvm::ShuffleVectorInst,

@@ -46,7 +46,7 @@ class LoopPressure {
     return static_cast<unsigned>(llvm::divideCeil(type->getPrimitiveSizeInBits().getFixedValue(), bits_));
   }
 
-  // Operands that several registers' parts of an operation read: what a block makes of scalars.
+  // Operands that several registers' parts of an operation read: vectors that a block makes of scalars.
   unsigned SharedIn(const llvm::BasicBlock& block) const {
     return static_cast<unsigned>(llvm::count_if(block, [&](const llvm::Instruction& inst) {
       return llvm::isa<llvm::ShuffleVectorInst>(inst) && RegistersOf(&inst) > 1 &&

@@ -1,4 +1,4 @@
-// How many vectors a module's loops keep at once. Internal to this folder.
+// Finds how many vectors a module's loops keep at once. Internal to this folder.
 #pragma once
 
 #include <llvm/Analysis/LoopInfo.h>

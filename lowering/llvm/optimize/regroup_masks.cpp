@@ -44,7 +44,7 @@ class Group {
   }
 
  private:
-  // The operands of operations of the one kind, of which nothing else uses the results.
+  // The operands of a tree of operations of one kind whose results have no other uses.
   void AddParts(llvm::Value* value, unsigned depth) {
     if (depth < kMaxDepth && Combines(value, op_) && (value == &root_ || value->hasOneUse())) {
       for (llvm::Value* operand : llvm::cast<llvm::BinaryOperator>(value)->operands())

@@ -1,5 +1,5 @@
-// Masks of several conditions: those that are the same in all lanes are combined as bits, and those that do
-// not change in a loop before it.
+// In masks of several conditions, conditions that are the same in all lanes are combined as bits, and
+// conditions that do not change in a loop are combined before it.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -1,4 +1,4 @@
-// Which loops LLVM's unroller may repeat. Internal to this folder.
+// Chooses the loops that LLVM's unroller may repeat. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

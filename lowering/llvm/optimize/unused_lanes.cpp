@@ -14,8 +14,8 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-// Each lane of the result is made of the same lane of the operands, and of nothing else. (A divisor without a
-// value is an error also in a lane that is not used.)
+// Whether each lane of the result depends only on the same lane of the operands. (A divisor without a value
+// is an error also in a lane that is not used.)
 bool IsLaneWise(const llvm::Instruction& inst) {
   if (inst.isIntDivRem()) return false;
   if (llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CmpInst>(inst)) return true;

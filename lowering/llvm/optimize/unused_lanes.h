@@ -1,4 +1,4 @@
-// A pass over vectors of which few lanes are used.
+// Makes unused lanes of shuffles poison, for vectors of which few lanes are used.
 //
 //   %s = shufflevector %v, 8 9 .. 15 ..     ->   %s = shufflevector %v, 8 9 .. 15 poison ..
 //   %t = add %v, %s                              %t = add %v, %s

@@ -13,7 +13,7 @@ namespace {
 
 using namespace llvm::PatternMatch;
 
-// The permuted vector of which both halves are permuted alike. Null: this is none.
+// The vector whose halves are permuted alike. Null: this is not such a permutation.
 llvm::Value* WholeOf(llvm::Instruction& both) {
   llvm::Value *high = nullptr, *low = nullptr;
   if (!both.getType()->isVectorTy() || both.getType()->getScalarSizeInBits() != 64) return nullptr;

@@ -1,4 +1,4 @@
-// Permutations of halves of elements. Internal to this folder.
+// Joins permutations of the two halves of elements. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

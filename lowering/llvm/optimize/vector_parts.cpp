@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned kMinBits = 128;  // narrower integers are registers
 
-// The vector of which these are some elements, as an integer.
+// The vector whose elements, as an integer, these are.
 llvm::Value* PartOf(llvm::TruncInst& part) {
   using namespace llvm::PatternMatch;
   llvm::Value* vector = nullptr;

@@ -1,4 +1,4 @@
-// Parts of vectors are vectors. Internal to this folder.
+// Turns integers that are parts of vectors into vectors. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

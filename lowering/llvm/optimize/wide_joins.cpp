@@ -14,7 +14,7 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-// Edges from which on a block is divided, and those of each part.
+// The number of edges from which on a block is divided, and the number for each part.
 constexpr size_t kWide = 128, kPart = 32;
 
 using Blocks = llvm::SmallVector<llvm::BasicBlock*>;

@@ -1,6 +1,6 @@
-// Global value numbering looks, for each branch that it decides, at all edges into the blocks that the dead
-// ones led to. Each fault of a warp's code leads to the end of its turn: there, that is the square of the
-// number of faults. Internal to this folder.
+// For each branch that it decides, LLVM's global value numbering visits all edges into the successors of dead
+// blocks. Each fault of a warp's code leads to the end of its turn, where this takes the square of the number
+// of faults. So blocks with many predecessors are divided. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/PassManager.h>
