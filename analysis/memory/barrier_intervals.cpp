@@ -9,8 +9,8 @@ namespace {
 
 using ir::Opcode;
 
-// Kernels beyond this are left alone: steps for each stretch on average, so that the time stays in proportion
-// where each barrier is followed by any later one; pairs of effects.
+// Kernels beyond these limits are left alone: the average number of steps for each stretch, so that the time
+// stays proportional where any later barrier may follow each barrier; and the number of pairs of effects.
 constexpr uint64_t kMaxSteps = 250, kMaxPairs = 1'000'000;
 
 size_t NumberOperand(Opcode op) {

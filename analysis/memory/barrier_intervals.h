@@ -1,5 +1,6 @@
-// What a thread may do between two barriers of its block: the code is cut at the barriers into stretches, and
-// an interval is what can be reached from one barrier (or the kernel's start) before the next.
+// Finds the effects of a thread between two barriers of its block: the code is cut at the barriers into
+// stretches, and an interval is the stretches that can be reached from one barrier (or the kernel's start)
+// before the next.
 //
 // While one thread is in an interval, the others of its block are in the same one, if all threads arrive at
 // the same barrier each time. That is known where no branch on which threads differ decides which barrier
@@ -86,11 +87,11 @@ class BarrierIntervals {
   std::vector<uint32_t> begun_by_;                     // by barrier: the interval that it begins
   std::vector<std::vector<uint32_t>> ended_by_;        // by barrier: those that it ends
   std::vector<std::vector<uint32_t>> before_, after_;  // by barrier: effects
-  // Those of all stretches that are part of the same intervals, and by stretch which ones: each on its own
-  // would be as many effects for each stretch as its interval has.
+  // The effects of all stretches that are part of the same intervals, and, by stretch, the number of its
+  // list. A list for each stretch would hold the effects of its whole interval each time.
   std::vector<std::vector<uint32_t>> around_;
   std::vector<uint32_t> around_of_;
-  // Of one interval, by stretch; what it has touched is reset.
+  // State of one interval, by stretch; what it has touched is reset.
   std::vector<bool> seen_;
   std::vector<uint32_t> leads_;
 };

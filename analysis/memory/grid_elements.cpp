@@ -14,8 +14,7 @@ using ir::ValueId;
 
 constexpr int kMaxDepth = 8;
 
-// A sum of 32 bits: %ctaid.x * %ntid.x `begins` times, %ctaid.x `blocks` times, %tid.x `threads` times, a
-// number.
+// A sum of 32 bits: `begins` * %ctaid.x * %ntid.x + `blocks` * %ctaid.x + `threads` * %tid.x + a number.
 struct Index {
   uint32_t begins = 0, blocks = 0, threads = 0, number = 0;
 };

@@ -13,9 +13,9 @@ constexpr uint32_t kTop = ~0u, kNone = ~0u - 1;  // of states: not reached yet; 
 constexpr uint64_t kMaxFlowWork = 20'000'000;
 
 // Forward data flow on stretches. A state has, per class of accesses (same address, width and number of
-// parts) which effect had the bytes last. That the address and the values are still the same SSA values at a
-// later point follows from the meet: a value that was computed anew since would also be reached on a path
-// that has not met the effect.
+// parts) which effect had the bytes last. The meet ensures that the address and the values are still the same
+// SSA values at a later point: a value that has been computed again since would also be reached on a path
+// without the effect.
 class KnownLoadSolver {
  public:
   KnownLoadSolver(const ir::Function& f, const MemoryEffects& effects, const BarrierIntervals& intervals)

@@ -19,7 +19,7 @@ LaneGuards::LaneGuards(const ir::Function& f, const Cfg& cfg, const DominatorTre
   }
 }
 
-// What the branch in `above` demands of the lanes that take its edge to the node.
+// The condition of the branch in `above` on the lanes that take its edge to the node.
 AllLimits LaneGuards::LimitsOf(const ir::Function& f, const Cfg& cfg, uint32_t node, uint32_t above) const {
   const ir::Inst& end = f.terminator(ir::BlockId{above});
   if (end.op != ir::Opcode::kCondBr || cfg.predecessors[node].size() != 1) return {};
@@ -30,8 +30,8 @@ AllLimits LaneGuards::LimitsOf(const ir::Function& f, const Cfg& cfg, uint32_t n
   return limits;
 }
 
-// Lanes that have left a loop did so in turns of their own: what its counters have in common, they share
-// within it only.
+// Lanes that have left a loop did so in turns of their own: they share the common part of its counters only
+// within the loop.
 bool LaneGuards::IsCommonAt(const LaneLimits& limits, uint32_t node) const {
   return forms_.AllOfMadeIn(limits.common, [&](uint32_t block) {
     return loop_of_[block] == kNoNode || loops_.Contains(loop_of_[block], node);

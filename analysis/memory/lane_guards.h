@@ -1,4 +1,4 @@
-// Lanes that a branch does not admit together.
+// Finds lanes that a branch does not admit together.
 //
 //   cond_br (tid.x == k && tid.y == k), ^one, ^rest      ^one has one lane, whichever it is
 //
@@ -15,8 +15,8 @@
 
 namespace ptx2cpu::analysis {
 
-// The branches that every way to a block takes one side of, where not all lanes take it together. Of these
-// the nearest kMaxGuards are looked at: a kernel may have as many early exits as it has blocks.
+// The guards of a block: branches of which every path to the block takes one side, where not all lanes take
+// it together. Only the nearest kMaxGuards are examined: a kernel may have as many early exits as blocks.
 class LaneGuards {
  public:
   LaneGuards(const ir::Function& f, const Cfg& cfg, const DominatorTree& dominators, const LoopForest& loops,

@@ -8,8 +8,8 @@
 namespace ptx2cpu::analysis {
 namespace {
 
-// Two accesses and the distance from the lane of one to that of the other, plus a warp, in one number: there
-// are millions, and they are sorted.
+// Two accesses and the distance from the lane of one to that of the other, plus a warp, in one number, since
+// millions of them are sorted.
 using Packed = uint64_t;
 constexpr uint32_t kDistanceBits = 8, kAccessBits = 28;
 static_assert(2 * kWarpSize <= 1U << kDistanceBits);

@@ -1,4 +1,4 @@
-// Lanes whose accesses have bytes in common.
+// Finds lanes whose accesses have bytes in common.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct LaneMeeting {
   friend auto operator<=>(const LaneMeeting&, const LaneMeeting&) = default;
 };
 
-// Of different accesses in different lanes, one of which writes; those that `never` names are left out. In
-// order, each once; where there are more than a multiple of `most`, none or some.
+// Finds overlaps of different accesses in different lanes, one of which writes, except those that `never`
+// names. They are in order, each once; if there are more than a multiple of `most`, only some or none.
 std::vector<LaneMeeting> FindMeetings(
     std::vector<LaneBytes> all, size_t most,
     const std::function<bool(const LaneBytes& a, const LaneBytes& b)>& never);

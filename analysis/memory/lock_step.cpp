@@ -34,7 +34,7 @@ bool IsAccess(const ir::Inst& inst) {
   return space == ir::Space::kShared || space == ir::Space::kGlobal || space == ir::Space::kGeneric;
 }
 
-// All lanes that have converged have come before one of them continues.
+// Whether all converged lanes must arrive before one of them continues.
 bool Separates(const ir::Function& f, const ir::Inst& inst) {
   if (ir::IsBlockBarrier(inst.op)) return inst.op != Opcode::kBarrierArrive;
   if (!ir::IsCollective(inst.op) || inst.op == Opcode::kActiveMask) return false;
@@ -235,7 +235,7 @@ class Finder {
       // What the last lane stores last remains.
       if (at_one_place && active_[a.block.index] == active_[b.block.index]) return false;
       if (StoreOneNumber(one, two)) return false;
-      // Where blocks are narrow, these are rows of them, and nothing is stored in vain.
+      // In narrow blocks these are rows of threads, and no store is overwritten unused.
       if (!is_shape_known_ && a.block == b.block && is_row) return false;
     }
     if (one.op == Opcode::kStore && at_one_place && !b.writes) {  // each lane stores the same

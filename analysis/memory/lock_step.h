@@ -1,14 +1,14 @@
-// Accesses of different lanes of a warp to the same bytes whose order nothing but lock step decides.
+// Finds accesses of different lanes of a warp to the same bytes whose order only lock step decides.
 //
 //   store shared %s + 4 * tid.x, 0          lanes 16 and 17 clear what lane 0 stores next
 //   cond_br (tid.x == 0), ^one, ^rest
 //   ^one: store shared %s + 64, %scales
 //
-// A GPU executes each statement for all lanes that have converged before the next one. From sm_70 on PTX
-// promises it no longer, but programs in the wild rely on it, most often without knowing. What is listed is
-// what can be seen to meet, lane by lane (values/lane_forms.h): a pair that meets only for some data, and one
-// of which it is not known, are none. So correct programs have none either, but where a warp is not the row
-// of 32 threads that it is assumed to be in blocks of unknown shape.
+// A GPU executes each statement for all lanes that have converged before the next one. From sm_70 on PTX no
+// longer promises this, but existing programs rely on it, most often unknowingly. The result has the pairs
+// that are found to overlap, lane by lane (values/lane_forms.h); pairs that overlap only for some data, or
+// may overlap, are left out. So correct programs have no pairs, unless a warp is not the row of 32 threads
+// that is assumed in blocks of unknown shape.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,8 @@ using ir::Space;
 
 namespace {
 
-// Weak accesses of memory that threads share; others are unknown, or invisible to other threads.
+// The effects of weak accesses of memory that threads share; other accesses are unknown, or invisible to
+// other threads.
 bool IsWeakAccess(const ir::Inst& inst) {
   return (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) &&
          inst.attrs.order == ir::MemoryOrder::kWeak && !(inst.attrs.flags & ir::kVolatile);

@@ -1,4 +1,4 @@
-// What each instruction does to memory that other threads of the block can observe, and whether two such
+// The effects of each instruction on memory that other threads of the block can observe, and whether two such
 // effects can concern one byte.
 //
 // A barrier orders the effects of different threads; each thread observes its own effects in program order

@@ -10,7 +10,7 @@ namespace {
 using ir::Opcode;
 using ir::ValueId;
 
-// What an address is made from. A sum is the widest of its parts.
+// The operands that an address is computed from. A sum counts as the widest of its parts.
 enum class Origin : uint8_t { kUnknown, kIndex, kNarrow, kWide };
 
 enum class WidthRule : uint8_t { kWidens, kPacks, kIndex, kChoice, kSum, kAddress };
