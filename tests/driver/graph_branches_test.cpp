@@ -45,11 +45,7 @@ struct Branches : Program {
   }
   CUgraphNode AddMeet(uint32_t* mine, const uint32_t* other) {
     void* parameters[] = {&mine, &other};
-    CUDA_KERNEL_NODE_PARAMS kernel{};
-    kernel.func = meet;
-    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
-        kernel.blockDimZ = 1;
-    kernel.kernelParams = parameters;
+    const CUDA_KERNEL_NODE_PARAMS kernel = OneThread(meet, parameters);
     CUgraphNode node;
     REQUIRE_OK(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &kernel));
     return node;
@@ -209,33 +205,4 @@ TEST_CASE("graph branches: an event in the middle of a graph is done before the 
     OpenHost(&held);
     REQUIRE_OK(cuStreamSynchronize(b.stream));
   }
-}
-
-// test_driver "[.graph-benchmark]": microseconds.
-TEST_CASE("benchmark of graphs with branches", "[.graph-benchmark]") {
-  Branches b;
-  CUDA_KERNEL_NODE_PARAMS kernel{};
-  kernel.func = b.empty;
-  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
-      kernel.blockDimZ = 1;
-  std::vector<CUgraphNode> joined;
-  for (int stage = 0; stage < 20; ++stage) {
-    std::vector<CUgraphNode> branches(4);
-    for (CUgraphNode& node : branches)
-      REQUIRE_OK(cuGraphAddKernelNode_v2(&node, b.graph, joined.data(), joined.size(), &kernel));
-    CUgraphNode join;
-    REQUIRE_OK(cuGraphAddKernelNode_v2(&join, b.graph, branches.data(), branches.size(), &kernel));
-    joined = {join};
-  }
-  const CUgraphExec exec = b.Instantiate();
-  std::vector<double> times;
-  for (int i = 0; i < 1000; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    cuGraphLaunch(exec, b.stream);
-    cuStreamSynchronize(b.stream);
-    times.push_back(
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
-  }
-  std::ranges::nth_element(times, times.begin() + 500);
-  std::printf("graph of 100 empty kernels, 20 forks of 4 branches: %.2f us\n", times[500]);
 }

@@ -74,11 +74,7 @@ struct Conditionals : Program {
   CUgraphNode AddSetter(CUgraph to, const std::vector<CUgraphNode>& after, CUfunction function,
                         CUgraphConditionalHandle handle, uint32_t* from) {
     void* parameters[] = {&handle, &from};
-    CUDA_KERNEL_NODE_PARAMS kernel{};
-    kernel.func = function;
-    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
-        kernel.blockDimZ = 1;
-    kernel.kernelParams = parameters;
+    const CUDA_KERNEL_NODE_PARAMS kernel = OneThread(function, parameters);
     CUgraphNode node;
     REQUIRE_OK(cuGraphAddKernelNode_v2(&node, to, after.data(), after.size(), &kernel));
     return node;

@@ -11,19 +11,6 @@
 
 using namespace driver_stream_test;
 
-namespace {
-
-CUDA_KERNEL_NODE_PARAMS AppendParams(Program& program, void** parameters) {
-  CUDA_KERNEL_NODE_PARAMS kernel{};
-  kernel.func = program.append;
-  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
-      kernel.blockDimZ = 1;
-  kernel.kernelParams = parameters;
-  return kernel;
-}
-
-}  // namespace
-
 TEST_CASE("graphs: nodes, edges, roots, changes to them") {
   Program program;
   Log log(program);
@@ -104,7 +91,7 @@ TEST_CASE("graphs: copies, sets, host functions, kernels and a child in one") {
   REQUIRE_OK(cuGraphAddMemsetNode(&set, graph, nullptr, 0, &fill, program.context));
   CUdeviceptr address = reinterpret_cast<CUdeviceptr>(&source);
   void* parameters[] = {&address};
-  CUDA_KERNEL_NODE_PARAMS launch = AppendParams(program, parameters);
+  CUDA_KERNEL_NODE_PARAMS launch = OneThread(program.append, parameters);
   launch.func = program.double_it;
   REQUIRE_OK(cuGraphAddKernelNode_v2(&kernel, graph, &set, 1, &launch));
   CUDA_MEMCPY3D transfer{};
@@ -214,7 +201,7 @@ TEST_CASE("graphs: an executable graph takes the parameters of another graph of 
   CUdeviceptr address = log.address();
   uint32_t value = 77;
   void* parameters[] = {&address, &value};
-  const CUDA_KERNEL_NODE_PARAMS params = AppendParams(program, parameters);
+  const CUDA_KERNEL_NODE_PARAMS params = OneThread(program.append, parameters);
   REQUIRE_OK(cuGraphExecKernelNodeSetParams_v2(launched.exec, nodes[1], &params));
   launched.Run();
   CHECK(log.Take() == Values{20, 77});
@@ -252,11 +239,12 @@ TEST_CASE("graphs: a kernel runs the best code that exists when its graph is lau
     void* parameters[] = {&address, &value};
     REQUIRE_OK(cuLaunchKernel(program.append, 1, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr));
   }
+  REQUIRE_OK(cuCtxSynchronize());  // streams that do not block do not wait for it
   const CUgraph graph = NewGraph();
   CUdeviceptr address = log.address();
   uint32_t value = 3;
   void* parameters[] = {&address, &value};
-  CUDA_KERNEL_NODE_PARAMS params = AppendParams(program, parameters);
+  CUDA_KERNEL_NODE_PARAMS params = OneThread(program.append, parameters);
   params.blockDimX = 3;
   CUgraphNode node;
   REQUIRE_OK(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &params));
@@ -323,7 +311,7 @@ TEST_CASE("graphs: memory that a graph allocates") {
   REQUIRE_OK(cuGraphAddMemsetNode(&set, graph, &alloc, 1, &fill, program.context));
   CUdeviceptr address = allocation.dptr;
   void* parameters[] = {&address};
-  CUDA_KERNEL_NODE_PARAMS launch = AppendParams(program, parameters);
+  CUDA_KERNEL_NODE_PARAMS launch = OneThread(program.append, parameters);
   launch.func = program.double_it;
   REQUIRE_OK(cuGraphAddKernelNode_v2(&kernel, graph, &set, 1, &launch));
   uint32_t result = 0;
@@ -384,44 +372,4 @@ TEST_CASE("graphs: as text for Graphviz") {
   CHECK(text.str().find("digraph") != std::string::npos);
   CHECK(text.str().find("append") != std::string::npos);
   CHECK(text.str().find("->") != std::string::npos);
-}
-
-// test_driver "[.graph-benchmark]": microseconds.
-TEST_CASE("benchmark of graph launches", "[.graph-benchmark]") {
-  Program program;
-  const CUgraph graph = NewGraph();
-  CUDA_KERNEL_NODE_PARAMS launch = AppendParams(program, nullptr);
-  launch.func = program.empty;
-  CUgraphNode last = nullptr;
-  for (int i = 0; i < 100; ++i) {
-    CUgraphNode node;
-    REQUIRE_OK(cuGraphAddKernelNode_v2(&node, graph, &last, last == nullptr ? 0 : 1, &launch));
-    last = node;
-  }
-  Launched launched(graph);
-  launched.Run();
-  using Clock = std::chrono::steady_clock;
-  std::vector<double> both, call;
-  for (int i = 0; i < 2000; ++i) {
-    const auto start = Clock::now();
-    REQUIRE(cuGraphLaunch(launched.exec, launched.stream) == CUDA_SUCCESS);
-    call.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
-    REQUIRE(cuStreamSynchronize(launched.stream) == CUDA_SUCCESS);
-    both.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
-  }
-  std::ranges::nth_element(both, both.begin() + 1000);
-  std::ranges::nth_element(call, call.begin() + 1000);
-  std::printf("graph of 100 empty kernels: the call %.2f us, with synchronise %.2f us, %.3f us per node\n",
-              call[1000], both[1000], both[1000] / 100);
-  std::vector<double> direct;
-  for (int i = 0; i < 2000; ++i) {
-    const auto start = Clock::now();
-    for (int k = 0; k < 100; ++k)
-      cuLaunchKernel(program.empty, 1, 1, 1, 1, 1, 1, 0, launched.stream, nullptr, nullptr);
-    cuStreamSynchronize(launched.stream);
-    direct.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
-  }
-  std::ranges::nth_element(direct, direct.begin() + 1000);
-  std::printf("100 launches of an empty kernel and synchronise: %.2f us, %.3f us each\n", direct[1000],
-              direct[1000] / 100);
 }

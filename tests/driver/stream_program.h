@@ -78,6 +78,16 @@ class Program {
   CUfunction append = nullptr, double_it = nullptr, empty = nullptr, fault = nullptr;
 };
 
+// A kernel node of one thread.
+inline CUDA_KERNEL_NODE_PARAMS OneThread(CUfunction function, void** parameters) {
+  CUDA_KERNEL_NODE_PARAMS kernel{};
+  kernel.func = function;
+  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
+      kernel.blockDimZ = 1;
+  kernel.kernelParams = parameters;
+  return kernel;
+}
+
 // What ran, in order.
 class Log {
  public:
@@ -92,11 +102,7 @@ class Log {
   CUresult AddNode(CUgraphNode* node, CUgraph graph, const std::vector<CUgraphNode>& after, uint32_t value) {
     CUdeviceptr log = address();
     void* parameters[] = {&log, &value};
-    CUDA_KERNEL_NODE_PARAMS kernel{};
-    kernel.func = program_.append;
-    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
-        kernel.blockDimZ = 1;
-    kernel.kernelParams = parameters;
+    const CUDA_KERNEL_NODE_PARAMS kernel = OneThread(program_.append, parameters);
     return cuGraphAddKernelNode_v2(node, graph, after.data(), after.size(), &kernel);
   }
   std::vector<uint32_t> Take() {
