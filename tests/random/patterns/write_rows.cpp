@@ -6,7 +6,7 @@ namespace ptx2cpu::random_patterns {
 namespace {
 
 const Row kRows[] = {{"u32", 4, false}, {"b32", 4, false}, {"u8", 1, false},
-                         {"s16", 2, false}, {"b64", 8, false}, {"b64", 8, true}};
+                     {"s16", 2, false}, {"b64", 8, false}, {"b64", 8, true}};
 constexpr uint32_t kRowLengths[] = {2, 3, 4, 4, 5, 8, 8, 16};
 constexpr uint32_t kMaxRowTrips = 60;
 
