@@ -12,7 +12,9 @@ namespace {
 using ir::Opcode;
 using ir::Type;
 
-constexpr int kMaxDepth = 8;  // operations in a chain; a tree of them has 256 at most
+constexpr int kMaxDepth = 8;  // operations in a chain
+constexpr uint32_t kMaxValues =
+    64;  // that are looked at for a condition, one that is used twice counting twice
 constexpr uint32_t kMaxThreads = 1024;
 
 std::optional<int64_t> OfNumbers(Opcode op, Type type, int64_t a, int64_t b) {
@@ -74,6 +76,7 @@ const std::vector<uint32_t>* LanesWhere::Of(ir::ValueId condition) {
   if (is_new) {
     lanes.emplace((threads_ + kWarpSize - 1) / kWarpSize);
     for (uint32_t thread = 0; lanes && thread < threads_; ++thread) {
+      values_ = 0;
       const std::optional<int64_t> value = ValueOf(condition, thread, kMaxDepth);
       if (!value)
         lanes.reset();
@@ -84,9 +87,9 @@ const std::vector<uint32_t>* LanesWhere::Of(ir::ValueId condition) {
   return lanes ? &*lanes : nullptr;
 }
 
-std::optional<int64_t> LanesWhere::ValueOf(ir::ValueId value, uint32_t thread, int depth) const {
+std::optional<int64_t> LanesWhere::ValueOf(ir::ValueId value, uint32_t thread, int depth) {
   const ir::InstId def = f_.at_value(value).def;
-  if (!def.valid() || depth == 0) return std::nullopt;
+  if (!def.valid() || depth == 0 || ++values_ > kMaxValues) return std::nullopt;
   const ir::Inst& inst = f_.at_inst(def);
   if (inst.results.size() != 1 || ir::Info(inst.op).effect != ir::Effect::kPure) return std::nullopt;
   if (inst.op == Opcode::kConst) return Signed(static_cast<int64_t>(inst.attrs.bits), inst.type);
@@ -109,7 +112,7 @@ std::optional<int64_t> LanesWhere::SpecialOf(const ir::Inst& inst, uint32_t thre
   return std::nullopt;
 }
 
-std::optional<int64_t> LanesWhere::ResultOf(const ir::Inst& inst, uint32_t thread, int depth) const {
+std::optional<int64_t> LanesWhere::ResultOf(const ir::Inst& inst, uint32_t thread, int depth) {
   const std::optional<int64_t> a = ValueOf(inst.operands[0], thread, depth);
   if (!a) return std::nullopt;
   const Type from = f_.type_of(inst.operands[0]);

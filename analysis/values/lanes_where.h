@@ -23,13 +23,14 @@ class LanesWhere {
   uint32_t LanesOf(uint32_t warp) const;
 
  private:
-  std::optional<int64_t> ValueOf(ir::ValueId value, uint32_t thread, int depth) const;
+  std::optional<int64_t> ValueOf(ir::ValueId value, uint32_t thread, int depth);
   std::optional<int64_t> SpecialOf(const ir::Inst& inst, uint32_t thread) const;
-  std::optional<int64_t> ResultOf(const ir::Inst& inst, uint32_t thread, int depth) const;
+  std::optional<int64_t> ResultOf(const ir::Inst& inst, uint32_t thread, int depth);
 
   const ir::Function& f_;
   const LaunchShape shape_;
-  uint32_t threads_;  // of a block, or of the largest one
+  uint32_t threads_;     // of a block, or of the largest one
+  uint32_t values_ = 0;  // looked at for one thread
   std::map<uint32_t, std::optional<std::vector<uint32_t>>> found_;
 };
 

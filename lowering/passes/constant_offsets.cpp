@@ -1,5 +1,6 @@
 #include "lowering/passes/constant_offsets.h"
 
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,11 @@ Place ConstantOffsets::Of(ValueId address, ir::Space space) {
   const ir::InstId def = f_.at_value(place.root).def;
   if (space != ir::Space::kShared || !def.valid()) return place;
   const ir::Inst& inst = f_.at_inst(def);
-  const bool widens = inst.op == Opcode::kZext || inst.op == Opcode::kSext;
+  // What is widened without a sign and then lies in the window has none, so that the sign may be kept. This
+  // needs a small offset: a large one could bring a number above 2 GiB into the window.
+  constexpr int64_t kMaxOffset = 1 << 24;
+  const bool widens =
+      inst.op == Opcode::kSext || (inst.op == Opcode::kZext && std::abs(place.offset) <= kMaxOffset);
   if (widens && f_.type_of(inst.operands[0]) == ir::Type::kI32) place.root = inst.operands[0];
   return place;
 }
@@ -50,12 +55,12 @@ ValueId AddressOf(const Place& place, const ir::Function& f, ir::Insertions& mad
     inst.type = ir::Type::kI64;
     inst.operands = std::move(operands);
     inst.attrs.bits = op == Opcode::kConst ? static_cast<uint64_t>(place.offset) : 0;
-    if (op == Opcode::kZext) inst.from = ir::Type::kI32;
+    if (op == Opcode::kSext) inst.from = ir::Type::kI32;
     inst.at = f.at_inst(where).at;
     return f.at_inst(made.Before(where, std::move(inst))).results[0];
   };
   const bool is_wide = f.type_of(place.root) == ir::Type::kI64;
-  const ValueId root = is_wide ? place.root : make(Opcode::kZext, {place.root});
+  const ValueId root = is_wide ? place.root : make(Opcode::kSext, {place.root});
   return place.offset == 0 ? root : make(Opcode::kAdd, {root, make(Opcode::kConst, {})});
 }
 

@@ -18,8 +18,9 @@ class ConstantOffsets {
  public:
   explicit ConstantOffsets(const ir::Function& f) : f_(f) {}
   Place Of(ir::ValueId address);
-  // Of shared memory, whose window is below 2 GiB, the root is a 32-bit value if that was widened, with its
-  // sign or without: each access of a register and a number widens the register for itself.
+  // In shared memory, whose window ends far below 2 GiB, the root is a 32-bit value if that was widened: each
+  // access of a register and a number widens the register for itself. The address is then the root, widened
+  // with its sign, + offset.
   Place Of(ir::ValueId address, ir::Space space);
 
  private:

@@ -78,11 +78,23 @@ std::string SharedWords(const std::string& distance) {
          kUse;
 }
 
+// A register that is below the window, and numbers that lead into it.
+const std::string kBelowShared =
+    "  %t32 = trunc i32 from i64 %tile\n  %eight = const i32 0x8\n  %mine32 = mul i32 %tid, %eight\n"
+    "  %down = const i32 0xffffc000\n  %r = add i32 %mine32, %down\n  %x = add i32 %r, %t32\n"
+    "  %up = const i64 0x4000\n  %up4 = const i64 0x4004\n  %w0 = sext i64 from i32 %x\n  %x0 = add i64 %w0, "
+    "%up\n"
+    "  %w1 = sext i64 from i32 %x\n  %x4 = add i64 %w1, %up4\n  store i32 shared %x0, %tid\n"
+    "  store i32 shared %x4, %record\n  barrier_block %bar {aligned}\n  %w2 = sext i64 from i32 %x\n"
+    "  %y4 = add i64 %w2, %up4\n  %b = load i32 shared %y4\n  %a = load i32 shared %x0\n" +
+    kUse;
+
 const std::vector<Case> kCases = {
     {"eight words", 32, WordsOfRow(8), {8}, {1}},
     {"seven of eight words", 32, WordsOfRow(7), {4, 3}, {1}},
     {"six words", 24, WordsOfRow(6), {4, 2}, {1}},
     {"registers of shared memory", 8, SharedWords("0x8"), {2}, {2, 1}},
+    {"a register below shared memory", 8, kBelowShared, {2}, {2, 1}},
     {"far apart in shared memory", 8, SharedWords("0x18"), {1, 1}, {1, 1, 1}},
     {"two words", 8, kTwoLoads + kUse, {2}, {1}},
     {"in the other order", 8, "  %b = load i32 global %p1\n  %a = load i32 global %mine\n" + kUse, {2}, {1}},

@@ -144,8 +144,7 @@ class Gathers {
     llvm::Value* otherwise = gather.getArgOperand(3);
     if (type->getElementType()->isPointerTy() || (bits != 32 && bits != 64)) return false;
     if (bits == 32 && lanes % kLanesOfRegister == 0 && ByOffsets(gather)) return true;
-    if (!patterns::match(otherwise, patterns::m_CombineOr(patterns::m_Zero(), patterns::m_Undef())) &&
-        !patterns::match(otherwise, patterns::m_AnyZeroFP()))
+    if (!patterns::match(otherwise, patterns::m_CombineOr(patterns::m_Zero(), patterns::m_Undef())))
       return false;
     if (lanes > loads_left_) return false;
     loads_left_ -= lanes;

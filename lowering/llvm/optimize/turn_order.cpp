@@ -55,8 +55,13 @@ class Turn {
     if (distance == nullptr || distance->getAPInt().getSignificantBits() > 64) return std::nullopt;
     return distance->getAPInt().getSExtValue();
   }
+  // Accesses of one array count as beside each other also where their distance is unknown: LLVM may find it
+  // under conditions that it tests in front of the loop.
   bool AreBeside(size_t one, size_t other) {
-    return IsStore(accesses_[one]) == IsStore(accesses_[other]) && Distance(accesses_[one], accesses_[other]);
+    return IsStore(accesses_[one]) == IsStore(accesses_[other]) && BaseOf(one) == BaseOf(other);
+  }
+  const llvm::SCEV* BaseOf(size_t access) {
+    return evolution_.getPointerBase(evolution_.getSCEV(llvm::getLoadStorePointerOperand(accesses_[access])));
   }
   size_t LastBeside(size_t store) {
     size_t last = accesses_.size() - 1;
