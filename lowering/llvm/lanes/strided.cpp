@@ -3,10 +3,11 @@
 //
 //   lane i: x[3 * i]   ->   masked load of x[0 .. 3 * W), of each third element; shuffle 0, 3, 6, ...
 //
-// The run ends with the last element that a lane accesses: its last register is not the next one after those
-// before but the last that ends there. Processors take some hundred cycles for a masked access that reaches
-// into a page that does not exist, even if no active element is there, and shared memory ends before such a
-// page. Where all lanes are active, loads have no masks: what is between two elements that are read exists.
+// Where all lanes are active, the run ends with the last element that a lane accesses: its last register is
+// not the next one after those before but the last that ends there. Processors take some hundred cycles for a
+// masked access that reaches into a page that does not exist, even if no active element is there, and shared
+// memory ends before such a page. Where all lanes are active, loads have no masks: what is between two
+// elements that are read exists.
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 
@@ -48,7 +49,8 @@ LaneStrides::Stretch LaneStrides::StretchOf(const ir::Inst& inst, const Mask& ma
   }
   run.active =
       b.CreateShuffleVector(mask.lanes, llvm::Constant::getNullValue(mask.lanes->getType()), lane_of);
-  run.needed = run.elements - step + static_cast<unsigned>(ElementCount(inst));
+  // Masks that are computed would have to be shuffled for a last register that overlaps others.
+  run.needed = IsAll(mask) ? run.elements - step + static_cast<unsigned>(ElementCount(inst)) : run.elements;
   // As much as a register holds, or a power of two below that, if the run is shorter.
   run.piece = std::max(e.m.traits.vector_bytes / ir::Bytes(inst.type), 1u);
   while (run.piece > run.needed) run.piece /= 2;
