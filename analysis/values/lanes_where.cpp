@@ -13,8 +13,8 @@ using ir::Opcode;
 using ir::Type;
 
 constexpr int kMaxDepth = 8;  // operations in a chain
-constexpr uint32_t kMaxValues =
-    64;  // that are looked at for a condition, one that is used twice counting twice
+// Values of a condition that are computed for a thread; a value that is used twice counts twice.
+constexpr uint32_t kMaxValues = 64;
 constexpr uint32_t kMaxThreads = 1024;
 
 std::optional<int64_t> OfNumbers(Opcode op, Type type, int64_t a, int64_t b) {

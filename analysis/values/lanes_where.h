@@ -30,7 +30,7 @@ class LanesWhere {
   const ir::Function& f_;
   const LaunchShape shape_;
   uint32_t threads_;     // of a block, or of the largest one
-  uint32_t values_ = 0;  // looked at for one thread
+  uint32_t values_ = 0;  // computed for one thread so far
   std::map<uint32_t, std::optional<std::vector<uint32_t>>> found_;
 };
 

@@ -143,7 +143,10 @@ class Gathers {
     const unsigned bits = type->getScalarSizeInBits(), lanes = type->getNumElements();
     llvm::Value* otherwise = gather.getArgOperand(3);
     if (type->getElementType()->isPointerTy() || (bits != 32 && bits != 64)) return false;
-    if (bits == 32 && lanes % kLanesOfRegister == 0 && ByOffsets(gather)) return true;
+    if (bits == 32 && lanes % kLanesOfRegister == 0) {
+      if (HasOffsets(gather.getArgOperand(0))) return false;
+      if (ByOffsets(gather)) return true;
+    }
     if (!patterns::match(otherwise, patterns::m_CombineOr(patterns::m_Zero(), patterns::m_Undef())))
       return false;
     if (lanes > loads_left_) return false;
@@ -152,6 +155,13 @@ class Gathers {
     return true;
   }
 
+  static bool HasOffsets(llvm::Value* pointers) {
+    const auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(pointers);
+    if (gep == nullptr || gep->getNumIndices() != 1 || gep->getPointerOperandType()->isVectorTy())
+      return false;
+    const auto* index = llvm::dyn_cast<llvm::SExtInst>(gep->getOperand(1));
+    return index != nullptr && index->getSrcTy()->getScalarSizeInBits() == 32;
+  }
   static bool ByOffsets(llvm::CallBase& gather) {
     llvm::IRBuilder<> b(&gather);
     llvm::Value* pointers = Offsets(b, gather.getDataLayout()).Narrow(gather.getArgOperand(0));
