@@ -281,7 +281,7 @@ constexpr GrowthShape kShapes[] = {
     {"matrix_products", "products of matrices", MatrixProducts, 25},
     {"predicate_logic", "predicates, each of the one before, that guard", PredicateLogic, 250},
     {"textures", "fetches of textures", Textures, 100},
-    {"surfaces", "reads and writes of surfaces", Surfaces, 100},
+    {"surfaces", "reads and writes of surfaces", Surfaces, 12},
     {"counted_barriers", "arrivals and waits at named barriers", CountedBarriers, 50},
     {"printfs", "calls of vprintf", Printfs, 100},
     {"warp_sums", "sums of a warp", Reductions, 100},
