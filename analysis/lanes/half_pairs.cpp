@@ -85,8 +85,8 @@ class PairFinder {
 
   bool Add(InstId low, InstId high, size_t first) {
     const Inst &x = f_.at_inst(low), &y = f_.at_inst(high);
-    if (!MayPair(x) || !MayPair(y) || x.op != y.op || x.type != y.type || x.from != y.from || x.attrs != y.attrs ||
-        x.operands.size() != y.operands.size() || y.results.size() != 1)
+    if (!MayPair(x) || !MayPair(y) || x.op != y.op || x.type != y.type || x.from != y.from ||
+        x.attrs != y.attrs || x.operands.size() != y.operands.size() || y.results.size() != 1)
       return false;
     Joined joined;
     for (size_t k = 0; k < x.operands.size(); ++k) {

@@ -1,6 +1,6 @@
-// Threads for compilations that can wait. They start when there is work, have a lower priority, and end with
-// the process, which stops running work and waits for it. Objects that they use exist until then if the
-// translator was loaded before the first work: lowering/translator/shared_object.cpp.
+// Threads for compilations that can wait. They start when there is work that no other thread does, have a
+// lower priority, and end with the process, which stops running work and waits for it. Objects that they use
+// exist until then if the translator was loaded before the first work: lowering/translator/shared_object.cpp.
 #pragma once
 
 #include <atomic>

@@ -47,7 +47,7 @@ class KernelCompiler {
   Result<CompiledImage> Compile(const CompileRequest& request);
   // The image of code for any shape without its object: sizes, parameters, flags.
   Result<lowering::KernelImage> Describe(const std::string& kernel);
-  // Whether the cache has the code, of the quick tier at least.
+  // Whether Compile would return code without compiling, of the quick tier at least.
   bool IsKept(const CompileRequest& request);
   // Whether the cache has the code of the best tier.
   bool IsBestKept(const CompileRequest& request);

@@ -23,7 +23,7 @@ struct WarmReport {
 };
 
 // Every kernel of the modules, several at a time: `threads`, 0 for as many as the machine has processors.
-// `progress` is called from one thread at a time. Compiling modules without a cache has no effect.
+// `progress` is called from one thread at a time. Modules without a cache are compiled for nothing.
 WarmReport Warm(std::vector<ModuleSource> sources, unsigned threads,
                 const std::function<void(size_t done, size_t total, std::string_view kernel)>& progress = {});
 

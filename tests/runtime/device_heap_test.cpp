@@ -155,7 +155,7 @@ TEST_CASE("blocks with a gap have no other block before and after them, freed on
     }
   }
   // The limit is that of the blocks alone.
-  constexpr uint64_t kLarge = 256 << 20;
+  constexpr uint64_t kLarge = 16 << 20;
   DeviceHeap full;
   for (uint64_t taken = 0; taken + 16 <= kLarge; taken += 16) {
     if (full.Allocate(16, 16, kLarge, kGap) == nullptr) FAIL("no memory after " << taken << " bytes");

@@ -80,7 +80,7 @@ Result<Rows> RowsOf(Site& s, Value is_member, uint32_t count, Value elsewhere) {
 }
 
 Value Zeros(Site& s) {
-  constexpr const char* kName = "ptx2cpu_zeros";
+  constexpr const char* kName = "ptx2cpu.zeros";  // no name that PTX can have
   if (llvm::GlobalVariable* known = s.e.m.module->getGlobalVariable(kName, true)) return known;
   llvm::Constant* zeros = llvm::Constant::getNullValue(RowType(s));
   auto* variable = new llvm::GlobalVariable(*s.e.m.module, zeros->getType(), true,

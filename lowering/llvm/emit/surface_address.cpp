@@ -14,7 +14,7 @@ constexpr size_t kLevel = offsetof(ptx2cpu_surface, image) + offsetof(ptx2cpu_im
 // What an unbound surface is: one without texels. One for all accesses: LLVM then sees that those of one
 // handle load the same fields, and need not look for each of their loads through all that is before it.
 llvm::GlobalVariable* NoTexels(llvm::Module& module) {
-  constexpr const char* kName = "surface_without_texels";
+  constexpr const char* kName = "ptx2cpu.surface_without_texels";  // no name that PTX can have
   if (llvm::GlobalVariable* known = module.getGlobalVariable(kName, true)) return known;
   constexpr size_t kRead =
       offsetof(ptx2cpu_surface, image) + offsetof(ptx2cpu_image, level) + sizeof(ptx2cpu_image_level);

@@ -39,7 +39,7 @@ Status LaneAccesses::Together(const ir::Inst& inst, const Mask& mask,
 }
 
 // An access at each lane's own address. Where masks are missing, inactive lanes read the address of an active
-// one, and lanes store one by one; all lanes do so where no machine scatters elements of their size.
+// one, and lanes store one by one. Elements that no machine scatters are always stored one by one.
 Status LaneAccesses::Apart(const ir::Inst& inst, const Mask& mask,
                            const std::function<void(const Mask&)>& access) {
   if (inst.op == Opcode::kStore && ir::Bits(inst.type) < 32) return v.one_by_one.EmitEachLane(inst, mask);

@@ -234,7 +234,7 @@ class Costs {
     return here.any * ComputedOf(inst);
   }
 
-  // The only half of a 64-bit product that machines compute is that of two 32-bit factors.
+  // Whether the product is one that vectors have no instruction for, unless its factors have 32 bits.
   bool IsLongProduct(const ir::Inst& inst) const {
     if (inst.op == Opcode::kMulHiS || inst.op == Opcode::kMulHiU) return true;
     auto is_widened = [&](ir::ValueId factor) {

@@ -118,9 +118,12 @@ void Fuse(llvm::Module& module) {
   }
 }
 
-// Whether the function's code would be in the module so often that most of what LLVM gets, and the time that
-// it takes, were copies of it: then it stays a function.
-bool HasManyCopies(const llvm::Function& function) {
+// Whether copies of the function would be most of the module, and take most of LLVM's time: then it stays a
+// function. Functions of one block are copied in any case, since a call would keep loops from becoming
+// vectors.
+bool HasManyCopies(const llvm::Function& function, const ServiceInfo* service) {
+  if (service != nullptr && service->kind == ServiceKind::kMath && service->code == ServiceCode::kStraight)
+    return false;
   constexpr uint64_t kMaxInstructions = 16384;
   return uint64_t{function.getInstructionCount()} * function.getNumUses() > kMaxInstructions;
 }
@@ -156,7 +159,7 @@ void Unify(llvm::Module& module, const Target& target, const TargetTraits& trait
     if (library) {
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
       function.removeFnAttr(llvm::Attribute::NoInline);
-      const bool stays = is_product || HasManyCopies(function);
+      const bool stays = is_product || HasManyCopies(function, service);
       function.addFnAttr(stays ? llvm::Attribute::NoInline : llvm::Attribute::AlwaysInline);
     }
   }

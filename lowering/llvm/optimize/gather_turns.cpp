@@ -50,7 +50,7 @@ class Columns {
   }
 
  private:
-  // The loop counts its turns from 0.
+  // Finds the counter of the turns, which begins at 0.
   bool CountsTurns() {
     for (llvm::PHINode& phi : loop_.getHeader()->phis()) {
       if (!phi.getType()->isIntegerTy()) continue;
