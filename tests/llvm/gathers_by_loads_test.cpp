@@ -5,6 +5,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -112,6 +113,7 @@ bool Gathers(const std::string& code) {
 }  // namespace
 
 TEST_CASE("gathers of any address do what threads one by one do", "[gathers]") {
+  test::Sample sample(5);
   for (const Form& form : kForms) {
     for (const bool is_guarded : {false, true}) {
       const std::string text = Kernel(form, is_guarded);
@@ -119,6 +121,7 @@ TEST_CASE("gathers of any address do what threads one by one do", "[gathers]") {
       const std::vector<std::byte> plain = Run(text, {.lane_width = 1});
       for (const char* target : {"native", "x86-64-v3"}) {
         for (const uint32_t width : {0u, 4u, 8u, 16u, 32u, 64u}) {
+          if (sample.Skips()) continue;
           INFO(target << ", " << width);
           CHECK(Run(text, {.target = *lowering::ResolveTarget(target), .lane_width = width}) == plain);
         }

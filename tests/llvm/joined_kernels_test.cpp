@@ -20,7 +20,8 @@ using namespace ptx2cpu::llvm_test;
 
 namespace {
 
-constexpr uint32_t kThreads = 64, kDepth = 3;
+constexpr uint32_t kDepth = 3;
+const uint32_t kThreads = test::IsQuick() ? 34 : 64;  // a warp and a part of one, two warps
 const std::vector<std::string> kNames = {"b", "c", "shared", "wide", "shaped", "large", "unknown"};
 
 ir::Module Joined(const std::string& stop_after = "") {

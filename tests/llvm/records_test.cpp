@@ -5,6 +5,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -227,9 +228,11 @@ TEST_CASE("records of four words are divided, made and computed", "[records][lon
 }
 
 TEST_CASE("eight words that a thread has in a row are divided and made", "[records]") {
+  test::Sample sample(5);
   const BuiltKernel module = BuildKernel(kReversesEight, "k");
   for (const uint32_t width : {1u, 4u, 8u, 16u, 32u, 64u}) {
     for (const std::string target : {"native", "x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
+      if (sample.Skips()) continue;
       INFO("width " << width << ", " << target);
       auto jit = lowering::Jit::Create(Options(target, width));
       REQUIRE(jit);
