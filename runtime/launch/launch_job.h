@@ -84,7 +84,7 @@ void SetExtent(ptx2cpu_block& block, const Dim3& ntid);
 void InitialiseLiveMasks(ptx2cpu_block& block);
 // Marks all of the block's tensor memory as free. Only for kernels that have it.
 void ClearTensorAllocator(ptx2cpu_block& block);
-// Address space that a resident block takes, guard pages included.
+// Memory that a resident block takes, in whole pages, with guard pages.
 uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
 
 // Runs blocks to their end, one after the other on each worker: kernels with run_block.

@@ -15,8 +15,10 @@ size_t PageSize() {
 size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 }  // namespace
 
+GuardedBuffer::GuardedBuffer(size_t guard) : guard_(RoundUp(guard, PageSize())) {}
+
 GuardedBuffer::~GuardedBuffer() {
-  if (mapping_ != nullptr) munmap(mapping_, usable_ + 2 * PageSize());
+  if (mapping_ != nullptr) munmap(mapping_, PageSize() + usable_ + guard_);
 }
 
 uint8_t* GuardedBuffer::Ensure(size_t bytes, size_t align) {
@@ -25,13 +27,13 @@ uint8_t* GuardedBuffer::Ensure(size_t bytes, size_t align) {
   if (mapping_ == nullptr || usable_ < rounded) {
     const size_t wanted = RoundUp(rounded, page);
     void* fresh =
-        mmap(nullptr, wanted + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(nullptr, page + wanted + guard_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (fresh == MAP_FAILED) return nullptr;
     if (mprotect(static_cast<uint8_t*>(fresh) + page, wanted, PROT_READ | PROT_WRITE) != 0) {
-      munmap(fresh, wanted + 2 * page);
+      munmap(fresh, page + wanted + guard_);
       return nullptr;
     }
-    if (mapping_ != nullptr) munmap(mapping_, usable_ + 2 * page);
+    if (mapping_ != nullptr) munmap(mapping_, page + usable_ + guard_);
     mapping_ = static_cast<uint8_t*>(fresh);
     usable_ = wanted;
   }
@@ -43,7 +45,7 @@ bool GuardedBuffer::InGuard(const void* address) const {
   const auto* byte = static_cast<const uint8_t*>(address);
   const uint8_t* low = mapping_ + PageSize();
   const uint8_t* high = low + usable_;
-  return (byte >= mapping_ && byte < low) || (byte >= high && byte < high + PageSize());
+  return (byte >= mapping_ && byte < low) || (byte >= high && byte < high + guard_);
 }
 
 void ThreadIds::Fill(uint32_t nx, uint32_t ny, uint32_t nz) {

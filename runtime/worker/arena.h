@@ -16,7 +16,8 @@ namespace ptx2cpu::rt {
 // Bytes between two guard pages. Grows, never shrinks; contents are lost when it grows.
 class GuardedBuffer {
  public:
-  GuardedBuffer() = default;
+  // `guard`: bytes that no access may reach after the buffer, in whole pages, one at least.
+  explicit GuardedBuffer(size_t guard = 1);
   ~GuardedBuffer();
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
@@ -29,13 +30,16 @@ class GuardedBuffer {
   bool InGuard(const void* address) const;
 
  private:
-  uint8_t* mapping_ = nullptr;
+  const size_t guard_;
+  uint8_t* mapping_ = nullptr;  // a guard page, the usable bytes, the guard
   size_t usable_ = 0;
 };
 
 // The memory of one resident block.
 struct BlockMemory {
-  GuardedBuffer shared, local;
+  // Kernels that are launched with too little shared memory reach as far past it as a device's is large.
+  GuardedBuffer shared{size_t{256} << 10};
+  GuardedBuffer local;
   GuardedBuffer slots;  // in resumable kernels followed by resume points and words
   alignas(64) uint32_t live[32];
 

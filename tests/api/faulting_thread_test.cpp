@@ -86,13 +86,16 @@ TEST_CASE("a fault through an address that a variable holds names its thread", "
 }
 
 TEST_CASE("a fault just outside shared memory names its thread", "[faulting_thread]") {
-  std::vector<uint32_t> words(size_t{kThreads} * kBlocks, 0);
-  words[kBad] = 1024;
-  const std::string text = ErrorOf(R"(
+  // The last: as far as a kernel reaches that is launched with less than all of a device's shared memory.
+  for (const uint32_t past : {1024u, 16384u, 228u << 10}) {
+    std::vector<uint32_t> words(size_t{kThreads} * kBlocks, 0);
+    words[kBad] = past;
+    const std::string text = ErrorOf(R"(
   add.u64 %d2, %d0, %d1; ld.global.u32 %r3, [%d2]; mov.u32 %r4, tile; add.u32 %r4, %r4, %r3; st.shared.u32 [%r4], %r1;
   bar.sync 0; ld.shared.u32 %r5, [tile]; st.global.u32 [%d2], %r5;)",
-                                   words.data());
-  CHECK_THAT(text, Catch::Contains("just outside shared memory") && Catch::Contains(kThread));
+                                     words.data());
+    CHECK_THAT(text, Catch::Contains("just outside shared memory") && Catch::Contains(kThread));
+  }
 }
 
 }  // namespace
