@@ -39,29 +39,6 @@ LaneForm Added(const LaneForm& a, const LaneForm& b, int64_t factor, Type type) 
   return sum;
 }
 
-// The result of an operation on two numbers; nothing where the operation is not followed.
-std::optional<int64_t> OfNumbers(Opcode op, Type type, int64_t a, int64_t b) {
-  const uint64_t x = Low(a, type), y = Low(b, type);
-  const int64_t s = Signed(a, type), t = Signed(b, type);
-  const auto bits = static_cast<uint64_t>(ir::Bits(type));
-  const uint64_t amount = Low(b, Type::kI32);
-  if (op == Opcode::kAnd) return static_cast<int64_t>(x & y);
-  if (op == Opcode::kOr) return static_cast<int64_t>(x | y);
-  if (op == Opcode::kXor) return static_cast<int64_t>(x ^ y);
-  if (op == Opcode::kShl) return amount >= bits ? 0 : static_cast<int64_t>(x << amount);
-  if (op == Opcode::kShrU) return amount >= bits ? 0 : static_cast<int64_t>(x >> amount);
-  if (op == Opcode::kShrS) return s >> std::min(amount, bits - 1);
-  if (op == Opcode::kMinS) return std::min(s, t);
-  if (op == Opcode::kMaxS) return std::max(s, t);
-  if (op == Opcode::kMinU) return static_cast<int64_t>(std::min(x, y));
-  if (op == Opcode::kMaxU) return static_cast<int64_t>(std::max(x, y));
-  if (op == Opcode::kDivU && y != 0) return static_cast<int64_t>(x / y);
-  if (op == Opcode::kRemU && y != 0) return static_cast<int64_t>(x % y);
-  if (op == Opcode::kDivS && t != 0 && t != -1) return s / t;
-  if (op == Opcode::kRemS && t != 0 && t != -1) return s % t;
-  return std::nullopt;
-}
-
 }  // namespace
 
 LaneForms::LaneForms(const ir::Function& f, const UniformityResult& uniformity, LaunchShape shape,
@@ -297,13 +274,11 @@ LaneForm LaneForms::Masked(const ir::Inst& inst, const LaneForm& value, int64_t 
 
 LaneForm LaneForms::Numbers(const ir::Inst& inst) const {
   LaneForm form = Filled(0);
-  if (inst.operands.size() != 2) return {};
+  if (inst.operands.size() != 2 || (inst.attrs.flags & ir::kSat) != 0) return {};
   const LaneForm &a = Of(inst.operands[0]), &b = Of(inst.operands[1]);
   if (!a.IsNumber() || !b.IsNumber()) return {};
   for (uint32_t n = 0; n < kWarpSize; ++n) {
-    const std::optional<int64_t> number = inst.op == Opcode::kMul
-                                              ? Times(a.lane[n], b.lane[n])
-                                              : OfNumbers(inst.op, inst.type, a.lane[n], b.lane[n]);
+    const std::optional<int64_t> number = OfNumbers(inst.op, inst.type, a.lane[n], b.lane[n]);
     if (!number) return {};
     form.lane[n] = Signed(*number, inst.type);
   }

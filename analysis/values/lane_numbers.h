@@ -1,7 +1,8 @@
-// Numbers of the lanes of lane_forms.h as values of a type.
+// Numbers of lanes as values of a type, and the results of operations on them.
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/function.h"
 
@@ -18,5 +19,11 @@ inline int64_t Signed(int64_t number, ir::Type type) {
   const int unused = 64 - std::min(ir::Bits(type), 64);
   return static_cast<int64_t>(static_cast<uint64_t>(number) << unused) >> unused;
 }
+
+// The result of an operation that does not saturate on two numbers, of which the type's low bits count;
+// nothing where the operation is not followed.
+std::optional<int64_t> OfNumbers(ir::Opcode op, ir::Type type, int64_t a, int64_t b);
+// Whether a comparison of two numbers of the type is true.
+bool Holds(ir::Compare compare, ir::Type type, int64_t a, int64_t b);
 
 }  // namespace ptx2cpu::analysis

@@ -135,15 +135,8 @@ LanePredicate LaneForms::CompareForms(const LaneForm& a, const LaneForm& b, ir::
     return result;
   }
   result.yes = result.no = 0;
-  const ir::CompareInfo& info = ir::Info(compare);
   for (uint32_t n = 0; n < kWarpSize; ++n) {
-    const int64_t s = Signed(a.lane[n], type), t = Signed(b.lane[n], type);
-    const uint64_t x = Low(a.lane[n], type), y = Low(b.lane[n], type);
-    const bool less = info.of == ir::CompareInfo::kUnsigned ? x < y : s < t;
-    const uint8_t outcome = x == y ? ir::CompareInfo::kEqual
-                            : less ? ir::CompareInfo::kLess
-                                   : ir::CompareInfo::kGreater;
-    const bool holds = (info.holds & outcome) != 0;
+    const bool holds = Holds(compare, type, a.lane[n], b.lane[n]);
     (holds ? result.yes : result.no) |= 1u << n;
   }
   return result;

@@ -17,46 +17,6 @@ constexpr int kMaxDepth = 8;  // operations in a chain
 constexpr uint32_t kMaxValues = 64;
 constexpr uint32_t kMaxThreads = 1024;
 
-std::optional<int64_t> OfNumbers(Opcode op, Type type, int64_t a, int64_t b) {
-  const uint64_t x = Low(a, type), y = Low(b, type);
-  const auto bits = static_cast<uint64_t>(ir::Bits(type));
-  const uint64_t amount = Low(b, Type::kI32);
-  uint64_t result = 0;
-  if (op == Opcode::kAdd)
-    result = x + y;
-  else if (op == Opcode::kSub)
-    result = x - y;
-  else if (op == Opcode::kMul)
-    result = x * y;
-  else if (op == Opcode::kAnd)
-    result = x & y;
-  else if (op == Opcode::kOr)
-    result = x | y;
-  else if (op == Opcode::kXor)
-    result = x ^ y;
-  else if (op == Opcode::kShl)
-    result = amount >= bits ? 0 : x << amount;
-  else if (op == Opcode::kShrU)
-    result = amount >= bits ? 0 : x >> amount;
-  else if (op == Opcode::kDivU && y != 0)
-    result = x / y;
-  else if (op == Opcode::kRemU && y != 0)
-    result = x % y;
-  else
-    return std::nullopt;
-  return Signed(static_cast<int64_t>(result), type);
-}
-
-bool Holds(ir::Compare compare, Type type, int64_t a, int64_t b) {
-  const ir::CompareInfo& info = ir::Info(compare);
-  const uint64_t x = Low(a, type), y = Low(b, type);
-  const bool less = info.of == ir::CompareInfo::kUnsigned ? x < y : Signed(a, type) < Signed(b, type);
-  const uint8_t outcome = x == y ? ir::CompareInfo::kEqual
-                          : less ? ir::CompareInfo::kLess
-                                 : ir::CompareInfo::kGreater;
-  return (info.holds & outcome) != 0;
-}
-
 }  // namespace
 
 LanesWhere::LanesWhere(const ir::Function& f, LaunchShape shape) : f_(f), shape_(shape) {
@@ -124,7 +84,8 @@ std::optional<int64_t> LanesWhere::ResultOf(const ir::Inst& inst, uint32_t threa
   const std::optional<int64_t> b = ValueOf(inst.operands[1], thread, depth);
   if (!b) return std::nullopt;
   if (inst.op == Opcode::kIcmp) return Holds(inst.attrs.compare, from, *a, *b) ? 1 : 0;
-  return OfNumbers(inst.op, inst.type, *a, *b);
+  const std::optional<int64_t> result = OfNumbers(inst.op, inst.type, *a, *b);
+  return result ? std::optional(Signed(*result, inst.type)) : std::nullopt;
 }
 
 }  // namespace ptx2cpu::analysis

@@ -175,7 +175,8 @@ class Gathers {
     auto* type = llvm::cast<llvm::FixedVectorType>(gather.getType());
     const llvm::Align align = llvm::cast<llvm::ConstantInt>(gather.getArgOperand(1))->getAlignValue();
     llvm::Value *pointers = gather.getArgOperand(0), *mask = gather.getArgOperand(2);
-    if (!patterns::match(mask, patterns::m_AllOnes()))
+    const auto* all = llvm::dyn_cast<llvm::Constant>(mask);
+    if (all == nullptr || !all->isAllOnesValue())
       pointers = b.CreateSelect(mask, pointers, b.CreateVectorSplat(type->getNumElements(), Zero()));
     llvm::Value* made = llvm::PoisonValue::get(type);
     for (unsigned n = 0; n < type->getNumElements(); ++n) {
